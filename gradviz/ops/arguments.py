@@ -1,0 +1,147 @@
+"""Operator arguments: made, read loosely, and read strictly as Caffe2's own readers do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradviz.errors import GradientError
+from gradviz.proto import Argument, NetDef
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gradviz.proto import OperatorDef
+
+
+def arg(name: str, value: Any) -> Argument:
+    """Make an argument; the Python type of `value` chooses the field.
+
+    Args:
+        name: argument name.
+        value: bool or int -> `i`; float -> `f`; str or bytes -> `s`; NetDef -> `n`; lists of these -> the plural
+            fields. An empty list makes an argument without any value.
+
+    Raises:
+        TypeError: no field holds such a value.
+    """
+    made = Argument(name=name)
+    if isinstance(value, bool | int):
+        made.i = int(value)
+    elif isinstance(value, float):
+        made.f = value
+    elif isinstance(value, str | bytes):
+        made.s = _as_bytes(value)
+    elif isinstance(value, NetDef):
+        made.n.CopyFrom(value)
+    else:
+        _fill_plural(made, list(value))
+    return made
+
+
+def _fill_plural(made: Argument, values: list[Any]) -> None:
+    if all(isinstance(value, bool | int) for value in values):
+        made.ints.extend(int(value) for value in values)
+    elif all(isinstance(value, float | int) for value in values):
+        made.floats.extend(values)
+    elif all(isinstance(value, str | bytes) for value in values):
+        made.strings.extend(_as_bytes(value) for value in values)
+    elif all(isinstance(value, NetDef) for value in values):
+        made.nets.extend(values)
+    else:
+        raise TypeError(f"argument {made.name}: no field holds {values!r}")
+
+
+def _as_bytes(value: str | bytes) -> bytes:
+    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+
+
+def value_of(argument: Argument) -> Any:
+    """The value of an argument as a Python value, whichever field holds it.
+
+    Text comes back as `str` (bytes that are not UTF-8 through surrogate escapes), an argument without a value as an
+    empty list.
+    """
+    if argument.HasField("i"):
+        return argument.i
+    if argument.HasField("f"):
+        return argument.f
+    if argument.HasField("s"):
+        return argument.s.decode("utf-8", "surrogateescape")
+    if argument.HasField("n"):
+        return argument.n
+    if argument.HasField("t"):
+        return argument.t
+    for plural in (argument.ints, argument.floats, argument.nets, argument.tensors, argument.qtensors):
+        if plural:
+            return list(plural)
+    return [text.decode("utf-8", "surrogateescape") for text in argument.strings]
+
+
+def values(op: OperatorDef) -> dict[str, Any]:
+    """All arguments of an operator by name; of doubles the first counts."""
+    found: dict[str, Any] = {}
+    for argument in op.arg:
+        found.setdefault(argument.name, value_of(argument))
+    return found
+
+
+class Arguments:
+    """The arguments of one operator, read as strictly as Caffe2's argument helper reads them.
+
+    Raises:
+        GradientError: kind `make_gradient_other`, where a name stands twice with different contents.
+    """
+
+    def __init__(self, arguments: Iterable[Argument]) -> None:
+        self._by_name: dict[str, Argument] = {}
+        for argument in arguments:
+            known = self._by_name.setdefault(argument.name, argument)
+            if known is not argument and known != argument:
+                raise _refusal(f"argument {argument.name} stands twice with different contents", argument.name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def get(self, name: str) -> Argument | None:
+        """The argument itself, or None."""
+        return self._by_name.get(name)
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """An integer; refused where the argument is there without an integer."""
+        return default if name not in self else int(self._field(name, "i"))
+
+    def real(self, name: str, default: float = 0.0) -> float:
+        """A float; refused where the argument is there without a float."""
+        return default if name not in self else float(self._field(name, "f"))
+
+    def text(self, name: str, default: str = "") -> str:
+        """A text; refused where the argument is there without a text."""
+        return default if name not in self else self._field(name, "s").decode("utf-8", "surrogateescape")
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """A truth value, stored as an integer."""
+        return bool(self.integer(name, int(default)))
+
+    def integers(self, name: str) -> list[int]:
+        """A list of integers; empty where the argument is not there."""
+        found = self._by_name.get(name)
+        return list(found.ints) if found is not None else []
+
+    def texts(self, name: str) -> list[str]:
+        """A list of texts; empty where the argument is not there."""
+        found = self._by_name.get(name)
+        return [text.decode("utf-8", "surrogateescape") for text in found.strings] if found is not None else []
+
+    def has(self, name: str, field: str) -> bool:
+        """Whether the argument is there and holds the scalar field `field` (`i`, `f`, `s` or `n`)."""
+        found = self._by_name.get(name)
+        return found is not None and found.HasField(field)
+
+    def _field(self, name: str, field: str) -> Any:
+        if not self.has(name, field):
+            raise _refusal(f"argument {name} does not hold the field {field} that the rule reads", name)
+        return getattr(self._by_name[name], field)
+
+
+def _refusal(message: str, name: str) -> GradientError:
+    return GradientError(message, kind="make_gradient_other", facts={"argument": name})

@@ -1,0 +1,88 @@
+"""What an operator's schema demands: how many blobs, which may coincide, which arguments must be there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gradviz.ops.records import Op
+
+MANY = 2**31 - 1
+"""No upper limit on a count."""
+
+Pairs = frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Facts of one operator type, as Caffe2 1.8.1's schema states them.
+
+    Attributes:
+        inputs: least and largest number of inputs.
+        outputs: least and largest number of outputs.
+        arities: where not every combination of those counts is allowed: the allowed (inputs, outputs).
+        inplace: (input, output) pairs that may be one blob; `any` (every pair) or `one_to_one` (equal indices).
+        enforced: (input, output) pairs that must be one blob.
+        args: argument names that the schema knows.
+        required: argument names that must be there.
+        checked: False where the type has no schema, so that nothing is checked.
+    """
+
+    inputs: tuple[int, int] = (0, MANY)
+    outputs: tuple[int, int] = (0, MANY)
+    arities: Pairs | None = None
+    inplace: Pairs | str = frozenset()
+    enforced: Pairs = frozenset()
+    args: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    checked: bool = field(default=True)
+
+    def violation(self, op: Op) -> str | None:
+        """Say in one clause what `op` has that the schema forbids, or None where it fits."""
+        if not self.checked:
+            return None
+        return self._wrong_counts(op) or self._wrong_inplace(op) or self._missing_argument(op)
+
+    def _wrong_counts(self, op: Op) -> str | None:
+        n_in, n_out = len(op.inputs), len(op.outputs)
+        if not self.inputs[0] <= n_in <= self.inputs[1]:
+            return f"it has {n_in} inputs where {_span(self.inputs)} are allowed"
+        if not self.outputs[0] <= n_out <= self.outputs[1]:
+            return f"it has {n_out} outputs where {_span(self.outputs)} are allowed"
+        if self.arities is not None and (n_in, n_out) not in self.arities:
+            return f"it has {n_in} inputs with {n_out} outputs, a combination that is not allowed"
+        return None
+
+    def _wrong_inplace(self, op: Op) -> str | None:
+        if not self.enforced and not set(op.inputs).intersection(op.outputs):
+            return None
+        for i, source in enumerate(op.inputs):
+            for j, target in enumerate(op.outputs):
+                if source == target and not self.may_be_inplace(i, j):
+                    return f"output {j} overwrites input {i} ({source}) in place, which is not allowed"
+                if source != target and (i, j) in self.enforced:
+                    return f"output {j} must be the same blob as input {i} ({source})"
+        return None
+
+    def may_be_inplace(self, i: int, j: int) -> bool:
+        """Whether output `j` may be the same blob as input `i`."""
+        if self.inplace == "any":
+            return True
+        if self.inplace == "one_to_one":
+            return i == j
+        return (i, j) in self.inplace or (i, j) in self.enforced
+
+    def _missing_argument(self, op: Op) -> str | None:
+        if not self.required:
+            return None
+        given = {arg.name for arg in op.proto.arg}
+        missing = [name for name in self.required if name not in given]
+        return f"it lacks the argument {missing[0]}, which is required" if missing else None
+
+
+def _span(limits: tuple[int, int]) -> str:
+    low, high = limits
+    if low == high:
+        return f"exactly {low}"
+    return f"at least {low}" if high == MANY else f"{low} to {high}"

@@ -1,0 +1,5 @@
+"""Hierarchical softmax: the classes of `hsm.proto`; their types stand in the stub beside this file."""
+
+from gradviz.proto.pool import definitions
+
+globals().update(definitions("hsm"))
