@@ -1,7 +1,8 @@
 """The registry of operators: what a family file says, and how it is asked.
 
 A family file states an operator by `operator(...)` and its kernels by `@kernel(...)`. `lookup` finds a type, loading
-the families at first use; `make_gradient` asks for a gradient exactly as Caffe2 does, refusals and their order included.
+the families at first use; `make_gradient` asks for a gradient exactly as Caffe2 does, refusals and their order
+included.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz.errors import GradientError, GradvizError
 from gradviz.ops.records import GradientOp, GradientSlice, Op
 from gradviz.ops.rules import Maker, Rule
-from gradviz.ops.schema import MANY, Schema
+from gradviz.ops.schema import MANY, PairRule, Schema
 
 if TYPE_CHECKING:
     from gradviz.ops.records import Gradient
@@ -83,9 +84,9 @@ def operator(
     outputs: int | tuple[int, int] = (0, MANY),
     gradient: Rule | NoRule = UNREGISTERED,
     python_rule: PythonRule | None = None,
-    arities: Iterable[tuple[int, int]] | None = None,
+    arities: Iterable[tuple[int, int]] | Callable[[int, int], bool] | None = None,
     inplace: Iterable[tuple[int, int]] | str = (),
-    enforced: Iterable[tuple[int, int]] = (),
+    enforced: Iterable[tuple[int, int]] | Callable[[int, int], bool] = (),
     args: str = "",
     required: str = "",
     checked: bool = True,
@@ -99,9 +100,9 @@ def operator(
         outputs: number of outputs, likewise.
         gradient: a rule, or `NONE`, `SHOULD_NOT`, `NOT_IMPLEMENTED`, `UNREGISTERED`.
         python_rule: a rule of the Python kind, asked when the registry has refused the type.
-        arities: the allowed (inputs, outputs), where not every combination is.
+        arities: the allowed (inputs, outputs), where not every combination is; or a rule, where counts are open.
         inplace: (input, output) pairs that may be one blob, or `any`, or `one_to_one`.
-        enforced: (input, output) pairs that must be one blob.
+        enforced: (input, output) pairs that must be one blob; or a rule, where counts are open.
         args: argument names that the schema knows, separated by spaces.
         required: argument names that must be there, separated by spaces.
         checked: False for a type without a schema.
@@ -112,9 +113,9 @@ def operator(
     schema = Schema(
         inputs=_span(inputs),
         outputs=_span(outputs),
-        arities=None if arities is None else frozenset(arities),
+        arities=None if arities is None else _pairs(arities),
         inplace=inplace if isinstance(inplace, str) else frozenset(inplace),
-        enforced=frozenset(enforced),
+        enforced=_pairs(enforced),
         args=tuple(args.split()),
         required=tuple(required.split()),
         checked=checked,
@@ -122,6 +123,10 @@ def operator(
     stated = Operator(type, _current_family, schema, gradient, python_rule, _early_kernels.pop(type, None), runs)
     _operators[type] = stated
     return stated
+
+
+def _pairs(given: Iterable[tuple[int, int]] | Callable[[int, int], bool]) -> PairRule:
+    return given if callable(given) else frozenset(given)
 
 
 def _span(count: int | tuple[int, int]) -> tuple[int, int]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gradviz.ops.records import Op
 
 MANY = 2**31 - 1
 """No upper limit on a count."""
 
 Pairs = frozenset[tuple[int, int]]
+PairRule: TypeAlias = "Pairs | Callable[[int, int], bool]"
+"""Pairs that are allowed or enforced: listed, or as a rule where counts are open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +25,9 @@ class Schema:
     Attributes:
         inputs: least and largest number of inputs.
         outputs: least and largest number of outputs.
-        arities: where not every combination of those counts is allowed: the allowed (inputs, outputs).
+        arities: where not every combination of those counts is allowed: the allowed (inputs, outputs), or a rule.
         inplace: (input, output) pairs that may be one blob; `any` (every pair) or `one_to_one` (equal indices).
-        enforced: (input, output) pairs that must be one blob.
+        enforced: (input, output) pairs that must be one blob, or a rule.
         args: argument names that the schema knows.
         required: argument names that must be there.
         checked: False where the type has no schema, so that nothing is checked.
@@ -31,9 +35,9 @@ class Schema:
 
     inputs: tuple[int, int] = (0, MANY)
     outputs: tuple[int, int] = (0, MANY)
-    arities: Pairs | None = None
+    arities: PairRule | None = None
     inplace: Pairs | str = frozenset()
-    enforced: Pairs = frozenset()
+    enforced: PairRule = frozenset()
     args: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     checked: bool = field(default=True)
@@ -50,7 +54,7 @@ class Schema:
             return f"it has {n_in} inputs where {_span(self.inputs)} are allowed"
         if not self.outputs[0] <= n_out <= self.outputs[1]:
             return f"it has {n_out} outputs where {_span(self.outputs)} are allowed"
-        if self.arities is not None and (n_in, n_out) not in self.arities:
+        if self.arities is not None and not _holds(self.arities, n_in, n_out):
             return f"it has {n_in} inputs with {n_out} outputs, a combination that is not allowed"
         return None
 
@@ -61,7 +65,7 @@ class Schema:
             for j, target in enumerate(op.outputs):
                 if source == target and not self.may_be_inplace(i, j):
                     return f"output {j} overwrites input {i} ({source}) in place, which is not allowed"
-                if source != target and (i, j) in self.enforced:
+                if source != target and _holds(self.enforced, i, j):
                     return f"output {j} must be the same blob as input {i} ({source})"
         return None
 
@@ -69,9 +73,9 @@ class Schema:
         """Whether output `j` may be the same blob as input `i`."""
         if self.inplace == "any":
             return True
-        if self.inplace == "one_to_one":
-            return i == j
-        return (i, j) in self.inplace or (i, j) in self.enforced
+        if _holds(self.enforced, i, j):
+            return True
+        return i == j if self.inplace == "one_to_one" else (i, j) in self.inplace
 
     def _missing_argument(self, op: Op) -> str | None:
         if not self.required:
@@ -79,6 +83,20 @@ class Schema:
         given = {arg.name for arg in op.proto.arg}
         missing = [name for name in self.required if name not in given]
         return f"it lacks the argument {missing[0]}, which is required" if missing else None
+
+
+def same(i: int, j: int) -> bool:
+    """Rule of pairs: equal indices, or equal counts."""
+    return i == j
+
+
+def one_ahead(i: int, j: int) -> bool:
+    """Rule of pairs: the inputs have one blob in front that the outputs lack."""
+    return i == j + 1
+
+
+def _holds(rule: PairRule, i: int, j: int) -> bool:
+    return rule(i, j) if callable(rule) else (i, j) in rule
 
 
 def _span(limits: tuple[int, int]) -> str:
