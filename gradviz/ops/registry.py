@@ -85,7 +85,7 @@ def operator(
     gradient: Rule | NoRule = UNREGISTERED,
     python_rule: PythonRule | None = None,
     arities: Iterable[tuple[int, int]] | Callable[[int, int], bool] | None = None,
-    inplace: Iterable[tuple[int, int]] | str = (),
+    inplace: Iterable[tuple[int, int]] | Callable[[int, int], bool] | str = (),
     enforced: Iterable[tuple[int, int]] | Callable[[int, int], bool] = (),
     args: str = "",
     required: str = "",
@@ -101,7 +101,7 @@ def operator(
         gradient: a rule, or `NONE`, `SHOULD_NOT`, `NOT_IMPLEMENTED`, `UNREGISTERED`.
         python_rule: a rule of the Python kind, asked when the registry has refused the type.
         arities: the allowed (inputs, outputs), where not every combination is; or a rule, where counts are open.
-        inplace: (input, output) pairs that may be one blob, or `any`, or `one_to_one`.
+        inplace: (input, output) pairs that may be one blob, or a rule, or `any`, or `one_to_one`.
         enforced: (input, output) pairs that must be one blob; or a rule, where counts are open.
         args: argument names that the schema knows, separated by spaces.
         required: argument names that must be there, separated by spaces.
@@ -114,7 +114,7 @@ def operator(
         inputs=_span(inputs),
         outputs=_span(outputs),
         arities=None if arities is None else _pairs(arities),
-        inplace=inplace if isinstance(inplace, str) else frozenset(inplace),
+        inplace=inplace if isinstance(inplace, str) else _pairs(inplace),
         enforced=_pairs(enforced),
         args=tuple(args.split()),
         required=tuple(required.split()),

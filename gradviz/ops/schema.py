@@ -26,7 +26,8 @@ class Schema:
         inputs: least and largest number of inputs.
         outputs: least and largest number of outputs.
         arities: where not every combination of those counts is allowed: the allowed (inputs, outputs), or a rule.
-        inplace: (input, output) pairs that may be one blob; `any` (every pair) or `one_to_one` (equal indices).
+        inplace: (input, output) pairs that may be one blob, or a rule; `any` (every pair) or `one_to_one` (equal
+            indices).
         enforced: (input, output) pairs that must be one blob, or a rule.
         args: argument names that the schema knows.
         required: argument names that must be there.
@@ -36,7 +37,7 @@ class Schema:
     inputs: tuple[int, int] = (0, MANY)
     outputs: tuple[int, int] = (0, MANY)
     arities: PairRule | None = None
-    inplace: Pairs | str = frozenset()
+    inplace: PairRule | str = frozenset()
     enforced: PairRule = frozenset()
     args: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
@@ -71,11 +72,11 @@ class Schema:
 
     def may_be_inplace(self, i: int, j: int) -> bool:
         """Whether output `j` may be the same blob as input `i`."""
-        if self.inplace == "any":
-            return True
-        if _holds(self.enforced, i, j):
-            return True
-        return i == j if self.inplace == "one_to_one" else (i, j) in self.inplace
+        if isinstance(self.inplace, str):
+            allowed = self.inplace == "any" or i == j
+        else:
+            allowed = _holds(self.inplace, i, j)
+        return allowed or _holds(self.enforced, i, j)
 
     def _missing_argument(self, op: Op) -> str | None:
         if not self.required:
