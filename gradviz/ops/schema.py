@@ -73,10 +73,8 @@ class Schema:
     def may_be_inplace(self, i: int, j: int) -> bool:
         """Whether output `j` may be the same blob as input `i`."""
         if isinstance(self.inplace, str):
-            allowed = self.inplace == "any" or i == j
-        else:
-            allowed = _holds(self.inplace, i, j)
-        return allowed or _holds(self.enforced, i, j)
+            return self.inplace == "any" or i == j or _holds(self.enforced, i, j)
+        return _holds(self.inplace, i, j) or _holds(self.enforced, i, j)
 
     def _missing_argument(self, op: Op) -> str | None:
         if not self.required:
