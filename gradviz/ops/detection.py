@@ -7,7 +7,8 @@ operator(
     "GenerateProposals",
     inputs=4,
     outputs=2,
-    args="spatial_scale pre_nms_topN post_nms_topN nms_thresh min_size angle_bound_on angle_bound_lo angle_bound_hi clip_angle_thresh",
+    args="spatial_scale pre_nms_topN post_nms_topN nms_thresh min_size "
+    "angle_bound_on angle_bound_lo angle_bound_hi clip_angle_thresh",
     gradient=SHOULD_NOT,
 )
 operator("GenerateProposalsCPP", inputs=4, outputs=2, gradient=SHOULD_NOT)
@@ -22,7 +23,8 @@ operator(
     "BoxWithNMSLimit",
     inputs=(2, 3),
     outputs=(3, 6),
-    args="score_thresh nms detections_per_im soft_nms_enabled soft_nms_method soft_nms_sigma soft_nms_min_score_thres rotated",
+    args="score_thresh nms detections_per_im rotated "
+    "soft_nms_enabled soft_nms_method soft_nms_sigma soft_nms_min_score_thres",
     gradient=SHOULD_NOT,
 )
 operator(
@@ -36,7 +38,8 @@ operator(
     "CollectAndDistributeFpnRpnProposals",
     inputs=(2, MANY),
     outputs=(3, MANY),
-    args="roi_canonical_scale roi_canonical_level roi_max_level roi_min_level rpn_max_level rpn_min_level rpn_post_nms_topN",
+    args="roi_canonical_scale roi_canonical_level roi_max_level roi_min_level "
+    "rpn_max_level rpn_min_level rpn_post_nms_topN",
     gradient=SHOULD_NOT,
 )
 operator(
