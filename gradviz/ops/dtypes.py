@@ -38,7 +38,7 @@ def _name(array: Any) -> str:
 
 @contextmanager
 def float64_for_float32() -> Iterator[None]:
-    """Inside, kernels that take float32 take float64 as well, so that gradients can be checked without float32's noise."""
+    """Inside, kernels that take float32 take float64 as well, so that a gradient check has no float32 noise."""
     global _wide
     before, _wide = _wide, True
     try:
