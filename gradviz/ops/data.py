@@ -1,7 +1,7 @@
 """Datasets, databases, queues, readers and indexes."""
 
 from gradviz.ops.registry import NONE, SHOULD_NOT, operator
-from gradviz.ops.schema import MANY
+from gradviz.ops.schema import MANY, one_ahead, same
 
 operator("CheckDatasetConsistency", inputs=(1, MANY), outputs=0, args="fields", gradient=SHOULD_NOT)
 operator("Checkpoint", inputs=(1, MANY), outputs=0, args="absolute_path db db_type every", gradient=SHOULD_NOT)
@@ -10,9 +10,8 @@ operator("CloseRebatchingQueue", inputs=1, outputs=0, gradient=NONE)
 operator(
     "CollectTensor",
     outputs=(1, MANY),
-    arities=[(2, 1), (4, 2), (6, 3), (8, 4), (10, 5), (12, 6), (14, 7), (16, 8), (18, 9), (20, 10), (22, 11), (24, 12)],
-    inplace="one_to_one",
-    enforced=[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)],
+    arities=lambda i, o: i == 2 * o,
+    enforced=same,
     args="num_to_collect",
     gradient=SHOULD_NOT,
 )
@@ -28,69 +27,10 @@ operator("CreateTensorVector", inputs=0, outputs=1, gradient=SHOULD_NOT)
 operator("CreateTextFileReader", inputs=0, outputs=1, args="filename num_passes field_types", gradient=NONE)
 operator("CreateTreeCursor", inputs=0, outputs=1, args="fields", gradient=SHOULD_NOT)
 operator("DBExists", inputs=0, outputs=1, args="absolute_path db_name db_type", gradient=SHOULD_NOT)
-operator("DataCouple", inplace="one_to_one", enforced=[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)])
-operator(
-    "DequeueBlobs",
-    arities=[
-        (1, 1),
-        (1, 2),
-        (1, 3),
-        (1, 4),
-        (1, 5),
-        (1, 6),
-        (1, 7),
-        (1, 8),
-        (1, 9),
-        (1, 10),
-        (1, 11),
-        (1, 12),
-        (1, 13),
-        (1, 14),
-        (1, 15),
-        (1, 16),
-        (1, 17),
-        (1, 18),
-        (1, 19),
-        (1, 20),
-        (1, 21),
-        (1, 22),
-        (1, 23),
-        (1, 24),
-    ],
-    args="timeout_secs",
-    gradient=NONE,
-)
+operator("DataCouple", enforced=same)
+operator("DequeueBlobs", arities=lambda i, o: i == 1 <= o, args="timeout_secs", gradient=NONE)
 operator("DequeueRebatchingQueue", inputs=1, outputs=(1, MANY), args="num_elements", gradient=NONE)
-operator(
-    "EnqueueBlobs",
-    arities=[
-        (2, 1),
-        (3, 2),
-        (4, 3),
-        (5, 4),
-        (6, 5),
-        (7, 6),
-        (8, 7),
-        (9, 8),
-        (10, 9),
-        (11, 10),
-        (12, 11),
-        (13, 12),
-        (14, 13),
-        (15, 14),
-        (16, 15),
-        (17, 16),
-        (18, 17),
-        (19, 18),
-        (20, 19),
-        (21, 20),
-        (22, 21),
-        (23, 22),
-        (24, 23),
-    ],
-    enforced=[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6)],
-    gradient=NONE,
-)
+operator("EnqueueBlobs", arities=lambda i, o: i == o + 1 >= 2, enforced=one_ahead, gradient=NONE)
 operator("EnqueueRebatchingQueue", inputs=(2, MANY), outputs=0, args="enqueue_batch", gradient=NONE)
 operator("GetCursorOffset", inputs=1, outputs=1)
 operator("HasElements", inputs=(1, MANY), outputs=1, gradient=SHOULD_NOT)
@@ -123,66 +63,8 @@ operator("PackRecords", inputs=(1, MANY), outputs=1, args="fields", gradient=SHO
 operator("ReadNextBatch", inputs=(1, MANY), outputs=(1, MANY), args="batch_size", gradient=SHOULD_NOT)
 operator("ReadRandomBatch", inputs=(1, MANY), outputs=(1, MANY), args="batch_size loop_over", gradient=SHOULD_NOT)
 operator("ResetCursor", inputs=1, outputs=0, gradient=SHOULD_NOT)
-operator(
-    "SafeDequeueBlobs",
-    arities=[
-        (1, 2),
-        (1, 3),
-        (1, 4),
-        (1, 5),
-        (1, 6),
-        (1, 7),
-        (1, 8),
-        (1, 9),
-        (1, 10),
-        (1, 11),
-        (1, 12),
-        (1, 13),
-        (1, 14),
-        (1, 15),
-        (1, 16),
-        (1, 17),
-        (1, 18),
-        (1, 19),
-        (1, 20),
-        (1, 21),
-        (1, 22),
-        (1, 23),
-        (1, 24),
-    ],
-    args="num_records",
-    gradient=NONE,
-)
-operator(
-    "SafeEnqueueBlobs",
-    arities=[
-        (2, 2),
-        (3, 3),
-        (4, 4),
-        (5, 5),
-        (6, 6),
-        (7, 7),
-        (8, 8),
-        (9, 9),
-        (10, 10),
-        (11, 11),
-        (12, 12),
-        (13, 13),
-        (14, 14),
-        (15, 15),
-        (16, 16),
-        (17, 17),
-        (18, 18),
-        (19, 19),
-        (20, 20),
-        (21, 21),
-        (22, 22),
-        (23, 23),
-        (24, 24),
-    ],
-    enforced=[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6)],
-    gradient=NONE,
-)
+operator("SafeDequeueBlobs", arities=lambda i, o: i == 1 and o >= 2, args="num_records", gradient=NONE)
+operator("SafeEnqueueBlobs", arities=lambda i, o: i == o >= 2, enforced=one_ahead, gradient=NONE)
 operator(
     "Save",
     inputs=(1, MANY),
@@ -195,14 +77,7 @@ operator("StringIndexCreate", inputs=0, outputs=1, args="max_elements", gradient
 operator("TensorProtosDBInput", inputs=1, outputs=(1, MANY), args="batch_size", gradient=NONE)
 operator("TensorVectorSize", inputs=1, outputs=1, gradient=SHOULD_NOT)
 operator("TextFileReaderRead", inputs=1, outputs=(1, MANY), args="batch_size", gradient=NONE)
-operator(
-    "TrimDataset",
-    inputs=(1, MANY),
-    outputs=(1, MANY),
-    inplace="one_to_one",
-    enforced=[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)],
-    args="fields",
-)
+operator("TrimDataset", inputs=(1, MANY), outputs=(1, MANY), enforced=same, args="fields")
 operator("UnPackRecords", inputs=(1, MANY), outputs=(1, MANY), args="fields", gradient=SHOULD_NOT)
 operator(
     "WeightedSampleDequeueBlobs", inputs=(1, MANY), outputs=(2, MANY), args="weights table_idx_blob", gradient=NONE

@@ -1,91 +1,19 @@
 """Messages between machines and devices."""
 
 from gradviz.ops.registry import NONE, SHOULD_NOT, operator
-from gradviz.ops.schema import MANY
+from gradviz.ops.schema import MANY, one_ahead, same
 
 operator("Allgather", inputs=(2, MANY), outputs=1, gradient=SHOULD_NOT)
-operator(
-    "Allreduce",
-    arities=[
-        (2, 1),
-        (3, 2),
-        (4, 3),
-        (5, 4),
-        (6, 5),
-        (7, 6),
-        (8, 7),
-        (9, 8),
-        (10, 9),
-        (11, 10),
-        (12, 11),
-        (13, 12),
-        (14, 13),
-        (15, 14),
-        (16, 15),
-        (17, 16),
-        (18, 17),
-        (19, 18),
-        (20, 19),
-        (21, 20),
-        (22, 21),
-        (23, 22),
-        (24, 23),
-    ],
-    enforced=[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6)],
-    gradient=SHOULD_NOT,
-)
+operator("Allreduce", arities=lambda i, o: i == o + 1 >= 2, enforced=one_ahead, gradient=SHOULD_NOT)
 operator("Barrier", inputs=1, gradient=SHOULD_NOT)
-operator(
-    "Broadcast",
-    arities=[
-        (2, 1),
-        (3, 2),
-        (4, 3),
-        (5, 4),
-        (6, 5),
-        (7, 6),
-        (8, 7),
-        (9, 8),
-        (10, 9),
-        (11, 10),
-        (12, 11),
-        (13, 12),
-        (14, 13),
-        (15, 14),
-        (16, 15),
-        (17, 16),
-        (18, 17),
-        (19, 18),
-        (20, 19),
-        (21, 20),
-        (22, 21),
-        (23, 22),
-        (24, 23),
-    ],
-    enforced=[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6)],
-    args="root",
-    gradient=SHOULD_NOT,
-)
+operator("Broadcast", arities=lambda i, o: i == o + 1 >= 2, enforced=one_ahead, args="root", gradient=SHOULD_NOT)
 operator("CloneCommonWorld", inputs=1, outputs=1, gradient=SHOULD_NOT)
 operator("CreateCommonWorld", inputs=(0, 1), outputs=1, args="size rank", gradient=SHOULD_NOT)
 operator("DestroyCommonWorld", inputs=1, outputs=1, enforced=[(0, 0)], gradient=SHOULD_NOT)
 operator("NCCLAllGather", inputs=(1, 16), outputs=(1, 16), gradient=SHOULD_NOT)
 operator("NCCLAllreduce", inputs=(1, 16), outputs=(1, 16), inplace="one_to_one", gradient=SHOULD_NOT)
-operator(
-    "NCCLBroadcast",
-    inputs=(1, 16),
-    outputs=(1, 16),
-    inplace="one_to_one",
-    enforced=[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)],
-    gradient=SHOULD_NOT,
-)
-operator(
-    "NCCLReduce",
-    inputs=(1, 16),
-    outputs=1,
-    inplace=[(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0)],
-    gradient=SHOULD_NOT,
-)
+operator("NCCLBroadcast", inputs=(1, 16), outputs=(1, 16), enforced=same, gradient=SHOULD_NOT)
+operator("NCCLReduce", inputs=(1, 16), outputs=1, inplace="any", gradient=SHOULD_NOT)
 operator("NCCLReduceScatter", inputs=(1, 16), outputs=(1, 16), gradient=SHOULD_NOT)
 operator(
     "ReceiveTensor",
@@ -98,36 +26,7 @@ operator(
 )
 operator("SendTensor", outputs=0, arities=[(2, 0), (4, 0)], args="dst tag raw_buffer", gradient=SHOULD_NOT)
 operator("Reduce", inputs=2, outputs=1, args="root", gradient=SHOULD_NOT)
-operator(
-    "ReduceScatter",
-    arities=[
-        (2, 1),
-        (3, 2),
-        (4, 3),
-        (5, 4),
-        (6, 5),
-        (7, 6),
-        (8, 7),
-        (9, 8),
-        (10, 9),
-        (11, 10),
-        (12, 11),
-        (13, 12),
-        (14, 13),
-        (15, 14),
-        (16, 15),
-        (17, 16),
-        (18, 17),
-        (19, 18),
-        (20, 19),
-        (21, 20),
-        (22, 21),
-        (23, 22),
-        (24, 23),
-    ],
-    enforced=[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6)],
-    gradient=SHOULD_NOT,
-)
+operator("ReduceScatter", arities=lambda i, o: i == o + 1 >= 2, enforced=one_ahead, gradient=SHOULD_NOT)
 operator("StoreAdd", inputs=1, outputs=1, args="blob_name add_value")
 operator("StoreGet", inputs=1, outputs=1, args="blob_name")
 operator("StoreSet", inputs=2, outputs=0, args="blob_name")
