@@ -1,9 +1,31 @@
 """Dropout and sampling."""
 
-from gradviz.ops.registry import NONE, SHOULD_NOT, TODO, operator
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradviz.ops.registry import NONE, SHOULD_NOT, operator
 from gradviz.ops.schema import MANY
 
-operator("Dropout", inputs=1, outputs=(1, 2), inplace=[(0, 0)], args="ratio is_test", required="is_test", gradient=TODO)
+if TYPE_CHECKING:
+    from gradviz.ops.records import GradientOp
+    from gradviz.ops.rules import Maker
+
+
+def _dropout_gradient(m: Maker) -> list[GradientOp]:
+    mask = [] if m.args.flag("is_test") else [m.O(1)]
+    return [m.make("DropoutGrad", [m.GO(0), *mask], [m.GI(0)])]
+
+
+operator(
+    "Dropout",
+    inputs=1,
+    outputs=(1, 2),
+    inplace=[(0, 0)],
+    args="ratio is_test",
+    required="is_test",
+    gradient=_dropout_gradient,
+)
 operator("DropoutGrad", inputs=(1, 2), outputs=1, inplace=[(0, 0)])
 operator("WeightedSample", inputs=(1, 2), outputs=(1, 2), gradient=SHOULD_NOT)
 operator("WeightedMultiSampling", inputs=(1, 2), outputs=1, args="num_samples")

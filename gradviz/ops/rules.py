@@ -261,3 +261,17 @@ def pass_through(*inputs: int, output: int = 0) -> Rule:
         return []
 
     return rule
+
+
+def each_part(type: str) -> Rule:
+    """A rule for operators that act row by row: `type` on the dense gradient, or on both halves of a slice."""
+
+    def rule(maker: Maker) -> list[GradientOp]:
+        if maker.is_dense(0):
+            return [maker.make(type, [maker.GO(0)], [maker.GI(0)])]
+        return [
+            maker.make(type, [maker.GO_I(0)], [maker.GI_I(0)]),
+            maker.make(type, [maker.GO_V(0)], [maker.GI_V(0)]),
+        ]
+
+    return rule
