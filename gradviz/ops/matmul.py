@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
+from gradviz.ops._checks import axis_of, require
 from gradviz.ops.arguments import arg
-from gradviz.ops.registry import NOT_IMPLEMENTED, operator
+from gradviz.ops.dtypes import expect
+from gradviz.ops.registry import NOT_IMPLEMENTED, kernel, no_kernel, operator
 from gradviz.ops.rules import GI, GO, I, O, emit
 from gradviz.ops.schema import MANY
 
@@ -72,21 +75,142 @@ operator(
     gradient=emit("FCTransposedGradient", [I(0), I(1), GO(0)], [GI(1), GI(2), GI(0)]),
 )
 operator("FCTransposedGradient", inputs=3, outputs=(2, 3))
+
+
+def _fold(x: Any, axis: int) -> Any:
+    """`x` as a matrix: the dimensions before `axis` are its rows, the rest its columns."""
+    at = axis_of(axis, x.ndim)
+    return x.reshape(math.prod(x.shape[:at]), math.prod(x.shape[at:]))
+
+
+def _affine(x: Any, weights: Any, bias: Any, axis: int) -> Any:
+    """X·W + b with `weights` as inputs times outputs; Y keeps the dimensions of X before `axis`."""
+    require(bias.ndim == 1, f"the bias has {bias.ndim} dimensions where one is wanted")
+    rows = _fold(x, axis)
+    require(
+        rows.shape[1] == weights.shape[0] and weights.shape[1] == bias.size,
+        f"sizes do not fit: X has {rows.shape[1]} columns, W takes {weights.shape[0]} and gives {weights.shape[1]}, "
+        f"the bias has {bias.size}",
+    )
+    y = rows @ weights
+    y += bias
+    return y.reshape(*x.shape[: axis_of(axis, x.ndim)], bias.size)
+
+
+@kernel("FC")
+def fc(xp: Any, x: Any, w: Any, b: Any, *, axis: int = 1, axis_w: int = 1) -> Any:
+    """Y = X·Wᵀ + b, with X folded at `axis` and W (outputs, inputs) at `axis_w`."""
+    expect("float32", x, w, b)
+    return _affine(x, _fold(w, axis_w).T, b, axis)
+
+
+@kernel("FCTransposed")
+def fc_transposed(xp: Any, x: Any, w: Any, b: Any, *, axis: int = 1, axis_w: int = 1) -> Any:
+    """Y = X·W + b, with W (inputs, outputs)."""
+    expect("float32", x, w, b)
+    return _affine(x, _fold(w, axis_w), b, axis)
+
+
+def _affine_gradient(x: Any, weights: Any, dy: Any, axis: int) -> tuple[Any, Any, Any]:
+    """Gradients of W, as inputs times outputs, of b and of X; `weights` as in `_affine`."""
+    rows = _fold(x, axis)
+    require(
+        rows.shape[1] == weights.shape[0] and dy.size == rows.shape[0] * weights.shape[1],
+        f"sizes do not fit: X has {rows.shape[1]} columns, W takes {weights.shape[0]} and gives {weights.shape[1]}, "
+        f"dY has {dy.size} elements for {rows.shape[0]} rows",
+    )
+    dy = dy.reshape(rows.shape[0], weights.shape[1])
+    return rows.T @ dy, dy.sum(axis=0), (dy @ weights.T).reshape(x.shape)
+
+
+@kernel("FCGradient")
+def fc_gradient(xp: Any, x: Any, w: Any, dy: Any, *, axis: int = 1, axis_w: int = 1) -> Any:
+    expect("float32", x, w, dy)
+    dw, db, dx = _affine_gradient(x, _fold(w, axis_w).T, dy, axis)
+    return xp.ascontiguousarray(dw.T).reshape(w.shape), db, dx
+
+
+@kernel("FCTransposedGradient")
+def fc_transposed_gradient(xp: Any, x: Any, w: Any, dy: Any, *, axis: int = 1, axis_w: int = 1) -> Any:
+    expect("float32", x, w, dy)
+    dw, db, dx = _affine_gradient(x, _fold(w, axis_w), dy, axis)
+    return dw.reshape(w.shape), db, dx
+
+
 operator("MatMul", inputs=(2, 3), outputs=1, args="axis_a axis_b trans_a trans_b", gradient=_matmul_gradient)
+
+
+@kernel("MatMul")
+def matmul(
+    xp: Any,
+    a: Any,
+    b: Any,
+    like: Any = None,
+    *,
+    axis_a: int = 1,
+    axis_b: int = 1,
+    trans_a: int = 0,
+    trans_b: int = 0,
+) -> Any:
+    """A product of matrices, each folded at its axis and maybe transposed; `like` lends the result its shape."""
+    expect("float32", a, b)
+    left, right = _fold(a, axis_a), _fold(b, axis_b)
+    left, right = left.T if trans_a else left, right.T if trans_b else right
+    y = left @ right
+    return y if like is None else y.reshape(like.shape)
+
+
 operator("BatchMatMul", inputs=2, outputs=1, args="trans_a trans_b broadcast", gradient=_batch_matmul_gradient)
+
+
+@kernel("BatchMatMul")
+def batch_matmul(xp: Any, a: Any, b: Any, *, trans_a: int = 0, trans_b: int = 0) -> Any:
+    """Products of the last two dimensions; those before them broadcast, asked or not. A vector is never transposed."""
+    expect("float32", a, b)
+    left = a.swapaxes(-1, -2) if trans_a and a.ndim > 1 else a
+    right = b.swapaxes(-1, -2) if trans_b and b.ndim > 1 else b
+    y = xp.matmul(left, right)
+    return y.reshape(1) if a.ndim == b.ndim == 1 else y
+
+
 operator("FbFCPacked", inputs=3, outputs=1)
 operator("FbGemmPack", inputs=1, outputs=1, inplace=[(0, 0)])
 operator("FbGemmPackTranspose", inputs=1, outputs=1, inplace=[(0, 0)])
+no_kernel("packed weights have a layout of their own, which only that processor library knows", "FbFCPacked")
+no_kernel(
+    "it packs weights for a processor library; the net runs the same with FC in place of FbFCPacked",
+    "FbGemmPack",
+    "FbGemmPackTranspose",
+)
 operator("TT", inputs=3, outputs=1, args="inp_sizes out_sizes tt_ranks", gradient=NOT_IMPLEMENTED)
+operator("TTLinearGradient")
+
+
+@kernel("TT")
+def tt(xp: Any, x: Any, b: Any, cores: Any, *, inp_sizes: list[int], out_sizes: list[int], tt_ranks: list[int]) -> Any:
+    """A linear layer whose weights are a tensor train; `cores` holds them one after another, the last one first."""
+    expect("float32", x, b, cores)
+    y, used = x, 0
+    for i in reversed(range(len(inp_sizes))):
+        taken, given = inp_sizes[i] * tt_ranks[i + 1], tt_ranks[i] * out_sizes[i]
+        core = cores[used : used + taken * given].reshape(taken, given)
+        used += taken * given
+        y = (y.reshape(-1, taken) @ core).reshape(-1, out_sizes[i]).T
+    batch = x.shape[0]
+    # Upstream turns the result over with the sizes exchanged: with more than one row, the rows come out mixed.
+    return y.reshape(batch, -1).T.reshape(batch, -1) + b
+
+
 operator(
     "TTSparseLengthsSum",
     inputs=5,
     outputs=4,
     args="factor_i factor_j ranks emb_size",
     gradient=emit(
-        "TTSparseLengthsSumGradient", [I(0), I(1), I(2), I(4), O(1), O(2), O(3), GO(0)], [GI(0), GI(1), GI(2)]
+        "TTSparseLengthsSumGradient",
+        [I(0), I(1), I(2), I(4), O(1), O(2), O(3), GO(0)],
+        [GI(0), GI(1), GI(2)],
     ),
 )
 operator("TTSparseLengthsSumGradient", inputs=8, outputs=3)
 operator("ConcatBatchMatMulBatchGatherOp", inputs=(1, MANY), outputs=1)
-operator("TTLinearGradient")
