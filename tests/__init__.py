@@ -1,0 +1,1 @@
+"""The specification, one folder a package folder."""
