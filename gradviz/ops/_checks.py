@@ -9,25 +9,12 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from gradviz.ops.dtypes import expect
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gradviz.ops.registry import Kernel
-
-# Kind and size tell a dtype apart everywhere; `dtype.name` would too, but is slow.
-_DTYPES = {
-    "bool": ("b", 1),
-    "uint8": ("u", 1),
-    "int8": ("i", 1),
-    "uint16": ("u", 2),
-    "int16": ("i", 2),
-    "int32": ("i", 4),
-    "int64": ("i", 8),
-    "float16": ("f", 2),
-    "float32": ("f", 4),
-    "float64": ("f", 8),
-    "string": ("O", 8),
-}
 
 NUMBERS = ("float32", "float64", "int32", "int64")
 """The element types of upstream's arithmetic."""
@@ -40,11 +27,15 @@ def only(*dtypes: str, at: Sequence[int] | None = None) -> Callable[[Kernel], Ke
         dtypes: names of the dtypes that it takes (`string` for text). With several of them the inputs must agree.
         at: positions of the inputs that this concerns; all of them if left out.
     """
+    names = " ".join(dtypes)
 
     def guard(kernel: Kernel) -> Kernel:
         @wraps(kernel)
         def guarded(xp: Any, *inputs: Any, **keywords: Any) -> Any:
-            require_dtype(inputs if at is None else [inputs[i] for i in at if i < len(inputs)], *dtypes)
+            concerned = inputs if at is None else [inputs[i] for i in at if i < len(inputs)]
+            expect(names, *concerned)
+            for other in concerned[1:]:
+                require_same_dtype(concerned[0], other)
             return kernel(xp, *inputs, **keywords)
 
         return guarded
@@ -52,21 +43,14 @@ def only(*dtypes: str, at: Sequence[int] | None = None) -> Callable[[Kernel], Ke
     return guard
 
 
-def require_dtype(arrays: Sequence[Any], *dtypes: str) -> None:
-    """Refuse arrays that are not of one of these dtypes, or not all of the same.
+def require_same_dtype(a: Any, b: Any) -> None:
+    """Refuse two arrays of different dtypes, which NumPy would promote.
 
     Raises:
-        ValueError: an array has another dtype, or is no tensor.
+        ValueError: the dtypes differ.
     """
-    allowed = [_DTYPES[name] for name in dtypes]
-    for array in arrays:
-        dtype = getattr(array, "dtype", None)
-        if dtype is None:
-            raise ValueError(f"a tensor is wanted, not {type(array).__name__}")
-        if (dtype.kind, dtype.itemsize) not in allowed:
-            raise ValueError(f"elements must be {_either(dtypes)}, not {_name(dtype)}")
-        allowed = [(dtype.kind, dtype.itemsize)]
-        dtypes = (_name(dtype),)
+    if a.dtype != b.dtype:
+        raise ValueError(f"dtypes must be equal, but are {a.dtype} and {b.dtype}")
 
 
 def require_same_shape(*arrays: Any) -> None:
@@ -81,7 +65,18 @@ def require_same_shape(*arrays: Any) -> None:
             raise ValueError(f"shapes must be equal, but are {first} and {array.shape}")
 
 
-def require(condition: bool, reason: str) -> None:
+def like(a: Any, b: Any) -> Any:
+    """`b` in the shape of `a`, for kernels that look at the number of elements only.
+
+    Raises:
+        ValueError: the numbers of elements differ.
+    """
+    if a.size != b.size:
+        raise ValueError(f"shapes {a.shape} and {b.shape} hold different numbers of elements")
+    return b if a.shape == b.shape else b.reshape(a.shape)
+
+
+def require(condition: Any, reason: str) -> None:
     """Refuse with `reason` unless `condition` holds.
 
     Raises:
@@ -105,11 +100,3 @@ def axis_of(axis: int, rank: int) -> int:
 def text_of(value: str | bytes) -> str:
     """An argument that is a text, as text."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
-
-
-def _either(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def _name(dtype: Any) -> str:
-    return "string" if dtype.kind == "O" else str(dtype.name)
