@@ -1,58 +1,18 @@
-"""Operator arguments: made, read loosely, and read strictly as Caffe2's own readers do."""
+"""Operator arguments: read loosely, and read strictly as Caffe2's own readers do; `arg` makes one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from gradviz.errors import GradientError
-from gradviz.proto import Argument, NetDef
+from gradviz.proto.arguments import arg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gradviz.proto import OperatorDef
+    from gradviz.proto import Argument, OperatorDef
 
-
-def arg(name: str, value: Any) -> Argument:
-    """Make an argument; the Python type of `value` chooses the field.
-
-    Args:
-        name: argument name.
-        value: bool or int -> `i`; float -> `f`; str or bytes -> `s`; NetDef -> `n`; lists of these -> the plural
-            fields. An empty list makes an argument without any value.
-
-    Raises:
-        TypeError: no field holds such a value.
-    """
-    made = Argument(name=name)
-    if isinstance(value, bool | int):
-        made.i = int(value)
-    elif isinstance(value, float):
-        made.f = value
-    elif isinstance(value, str | bytes):
-        made.s = _as_bytes(value)
-    elif isinstance(value, NetDef):
-        made.n.CopyFrom(value)
-    else:
-        _fill_plural(made, list(value))
-    return made
-
-
-def _fill_plural(made: Argument, values: list[Any]) -> None:
-    if all(isinstance(value, bool | int) for value in values):
-        made.ints.extend(int(value) for value in values)
-    elif all(isinstance(value, float | int) for value in values):
-        made.floats.extend(values)
-    elif all(isinstance(value, str | bytes) for value in values):
-        made.strings.extend(_as_bytes(value) for value in values)
-    elif all(isinstance(value, NetDef) for value in values):
-        made.nets.extend(values)
-    else:
-        raise TypeError(f"argument {made.name}: no field holds {values!r}")
-
-
-def _as_bytes(value: str | bytes) -> bytes:
-    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+__all__ = ["Arguments", "arg", "value_of", "values"]
 
 
 def value_of(argument: Argument) -> Any:
