@@ -248,6 +248,16 @@ def emit(
     return Emit(type, inputs, outputs, own, copied)
 
 
+def from_output(type: str) -> Emit:
+    """The commonest rule: the gradient operator reads the forward output and its gradient."""
+    return emit(type, [O(0), GO(0)], [GI(0)])
+
+
+def from_input(type: str) -> Emit:
+    """The same with the forward input in place of the output."""
+    return emit(type, [I(0), GO(0)], [GI(0)])
+
+
 def pass_through(*inputs: int, output: int = 0) -> Rule:
     """A rule without operators: the (dense) gradient of `output` is the gradient of each of `inputs`, by name.
 
