@@ -176,14 +176,15 @@ def batch_matmul(xp: Any, a: Any, b: Any, *, trans_a: int = 0, trans_b: int = 0)
 operator("FbFCPacked", inputs=3, outputs=1)
 operator("FbGemmPack", inputs=1, outputs=1, inplace=[(0, 0)])
 operator("FbGemmPackTranspose", inputs=1, outputs=1, inplace=[(0, 0)])
-no_kernel("packed weights have a layout of their own, which only that processor library knows", "FbFCPacked")
 no_kernel(
-    "it packs weights for a processor library; the net runs the same with FC in place of FbFCPacked",
+    "its weights are packed into a form that only the processor library knows; FC computes the same from plain ones",
+    "FbFCPacked",
     "FbGemmPack",
     "FbGemmPackTranspose",
 )
 operator("TT", inputs=3, outputs=1, args="inp_sizes out_sizes tt_ranks", gradient=NOT_IMPLEMENTED)
 operator("TTLinearGradient")
+no_kernel("upstream's is empty", "TTLinearGradient")
 
 
 @kernel("TT")
@@ -213,4 +214,94 @@ operator(
     ),
 )
 operator("TTSparseLengthsSumGradient", inputs=8, outputs=3)
+
+
+def _segment_of_row(xp: Any, lengths: Any, rows: int) -> Any:
+    """To which segment each of `rows` rows belongs."""
+    ends = xp.cumsum(lengths)
+    require(int(lengths.sum()) == rows, f"lengths add up to {int(lengths.sum())} where there are {rows} rows")
+    return xp.searchsorted(ends, xp.arange(rows), side="right")
+
+
+def _digits(xp: Any, index: Any, factors: list[int]) -> Any:
+    """Indices written in the mixed radix `factors`, highest digit first: (rows, 3)."""
+    _, middle, low = factors
+    return xp.stack([index // (middle * low), index // low % middle, index % low], axis=1)
+
+
+@kernel("TTSparseLengthsSum")
+def tt_sparse_lengths_sum(
+    xp: Any,
+    core0: Any,
+    core1: Any,
+    core2: Any,
+    index: Any,
+    lengths: Any,
+    *,
+    factor_i: list[int],
+    factor_j: list[int],
+    ranks: list[int],
+    emb_size: int,
+) -> Any:
+    """Rows of a table that is stored as a train of three cores, summed over segments.
+
+    Also given out, for the gradient: the two partial products of each row, and its digits in the three cores.
+    """
+    expect("float32", core0, core1, core2)
+    expect("int32", lengths)
+    rows = index.size
+    digits = _digits(xp, index.astype("int64"), factor_i)
+    if rows:
+        require(
+            int(digits.min()) >= 0 and int(digits[:, 0].max()) < core0.shape[0],
+            f"an index is not between 0 and {math.prod(factor_i) - 1}",
+        )
+    first = core0[digits[:, 0]].reshape(rows, factor_j[0], ranks[1])
+    second = first @ core1[digits[:, 1]].reshape(rows, ranks[1], factor_j[1] * ranks[2])
+    second = second.reshape(rows, factor_j[0] * factor_j[1], ranks[2])
+    found = second @ core2[digits[:, 2]].reshape(rows, ranks[2], factor_j[2])
+    y = xp.zeros((lengths.size, emb_size), core0.dtype)
+    xp.add.at(y, _segment_of_row(xp, lengths, rows), found.reshape(rows, emb_size))
+    return y, first, second, digits
+
+
+@kernel("TTSparseLengthsSumGradient")
+def tt_sparse_lengths_sum_gradient(
+    xp: Any,
+    core0: Any,
+    core1: Any,
+    core2: Any,
+    lengths: Any,
+    first: Any,
+    second: Any,
+    digits: Any,
+    dy: Any,
+) -> Any:
+    """Gradients of the three cores, dense."""
+    rows = digits.shape[0]
+    (_, width0, rank1), (_, width01, rank2) = first.shape, second.shape
+    dfound = dy[_segment_of_row(xp, lengths, rows)].reshape(rows, width01, -1)
+    dcore2 = second.swapaxes(1, 2) @ dfound
+    dsecond = dfound @ core2[digits[:, 2]].reshape(rows, rank2, -1).swapaxes(1, 2)
+    dsecond = dsecond.reshape(rows, width0, -1)
+    dcore1 = first.swapaxes(1, 2) @ dsecond
+    dcore0 = dsecond @ core1[digits[:, 1]].reshape(rows, rank1, -1).swapaxes(1, 2)
+    gathered = []
+    for i, (core, part) in enumerate(((core0, dcore0), (core1, dcore1), (core2, dcore2))):
+        whole = xp.zeros_like(core)
+        xp.add.at(whole, digits[:, i], part.reshape(rows, *core.shape[1:]))
+        gathered.append(whole)
+    return tuple(gathered)
+
+
 operator("ConcatBatchMatMulBatchGatherOp", inputs=(1, MANY), outputs=1)
+
+
+@kernel("ConcatBatchMatMulBatchGatherOp")
+def concat_batch_matmul_batch_gather(xp: Any, indices: Any, *embeddings: Any) -> Any:
+    """For each example the inner products of all pairs of its embeddings, and of these the ones at `indices`."""
+    expect("float32", *embeddings)
+    expect("int32 int64", indices)
+    rows = xp.stack([each.reshape(each.shape[0], -1) for each in embeddings], axis=1)
+    pairs = (rows @ rows.swapaxes(1, 2)).reshape(rows.shape[0], -1)
+    return pairs[:, indices]
