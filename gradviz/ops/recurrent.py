@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gradviz.ops.registry import NONE, SHOULD_NOT, operator
+from gradviz.ops._arrays import sigmoid
+from gradviz.ops._checks import require
+from gradviz.ops.dtypes import expect
+from gradviz.ops.registry import NONE, SHOULD_NOT, kernel, operator
 from gradviz.ops.rules import GI, GO, I, Maker, O, emit
 from gradviz.ops.schema import MANY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from gradviz.ops.records import GradientOp
     from gradviz.ops.rules import Rule
 
@@ -82,3 +87,257 @@ operator("CTCBeamSearchDecoder", inputs=(1, 2), outputs=(2, 3), args="beam_width
 operator("CTCGreedyDecoder", inputs=(1, 2), outputs=2, args="merge_repeated", gradient=SHOULD_NOT)
 operator("ViterbiPath", inputs=2, outputs=1, gradient=NONE)
 operator("SwapBestPath", inputs=2, outputs=1, gradient=NONE)
+
+
+def _running(xp: Any, lengths_and_timestep: Sequence[Any], sequence_lengths: int, batch: int) -> Any:
+    """Which sequences of the batch still run in this step, as a column; a plain True where no lengths are read."""
+    if not sequence_lengths:
+        return xp.asarray(True)
+    require(len(lengths_and_timestep) == 2, "the lengths are missing: give them, or set sequence_lengths to 0")
+    lengths, timestep = lengths_and_timestep
+    expect("int32", lengths, timestep)
+    require(lengths.size == batch, f"there are {lengths.size} lengths for {batch} sequences")
+    return (timestep.reshape(-1)[0] < lengths).reshape(batch, 1)
+
+
+def _gates(gates: Any, state: Any, count: int) -> list[Any]:
+    """The gates as views of the state's shape, out of the last dimension."""
+    size = state.shape[-1]
+    require(
+        state.ndim == 3 and gates.shape == (*state.shape[:2], count * size),
+        f"the gates must be {count} times as wide as the state, but have the shapes {gates.shape} and {state.shape}",
+    )
+    return [gates[..., i * size : (i + 1) * size] for i in range(count)]
+
+
+def _lstm_gates(xp: Any, gates: Any, state: Any, forget_bias: float) -> tuple[Any, Any, Any, Any]:
+    into, forget, out, candidate = _gates(gates, state, 4)
+    return sigmoid(xp, into), sigmoid(xp, forget + forget_bias), sigmoid(xp, out), xp.tanh(candidate)
+
+
+@kernel("LSTMUnit")
+def lstm_unit(
+    xp: Any,
+    hidden: Any,
+    cell: Any,
+    gates: Any,
+    *lengths_and_timestep: Any,
+    forget_bias: float = 0.0,
+    drop_states: int = 0,
+    sequence_lengths: int = 1,
+) -> tuple[Any, Any]:
+    """One step of an LSTM; past a sequence's end the states are kept, or zero with `drop_states`.
+
+    States have the shape (1, batch, size), the gates (input, forget, output, candidate) are four times as wide.
+    """
+    expect("float32", hidden, cell, gates)
+    running = _running(xp, lengths_and_timestep, sequence_lengths, cell.shape[1])
+    into, forget, out, candidate = _lstm_gates(xp, gates, cell, forget_bias)
+    new_cell = forget * cell + into * candidate
+    old_hidden, old_cell = (xp.zeros_like(hidden), xp.zeros_like(cell)) if drop_states else (hidden, cell)
+    return xp.where(running, out * xp.tanh(new_cell), old_hidden), xp.where(running, new_cell, old_cell)
+
+
+@kernel("LSTMUnitGradient")
+def lstm_unit_gradient(
+    xp: Any,
+    hidden: Any,
+    cell: Any,
+    gates: Any,
+    *rest: Any,
+    forget_bias: float = 0.0,
+    drop_states: int = 0,
+    sequence_lengths: int = 1,
+) -> tuple[Any, Any, Any]:
+    """Gradients of the old states and of the gates; the old hidden state counts only past a sequence's end."""
+    *lengths_and_timestep, _, new_cell, d_hidden, d_cell = rest
+    expect("float32", hidden, cell, gates, new_cell, d_hidden, d_cell)
+    running = _running(xp, lengths_and_timestep, sequence_lengths, cell.shape[1])
+    into, forget, out, candidate = _lstm_gates(xp, gates, cell, forget_bias)
+    squashed = xp.tanh(new_cell)
+    d_inner = d_cell + d_hidden * out * (1 - squashed * squashed)
+    d_gates = [
+        d_inner * candidate * into * (1 - into),
+        d_inner * cell * forget * (1 - forget),
+        d_hidden * squashed * out * (1 - out),
+        d_inner * into * (1 - candidate * candidate),
+    ]
+    zero = xp.zeros_like(hidden)
+    kept_hidden, kept_cell = (zero, zero) if drop_states else (d_hidden, d_cell)
+    return (
+        xp.where(running, zero, kept_hidden),
+        xp.where(running, d_inner * forget, kept_cell),
+        xp.concatenate([xp.where(running, each, zero) for each in d_gates], axis=2),
+    )
+
+
+@kernel("GRUUnit")
+def gru_unit(
+    xp: Any,
+    hidden: Any,
+    gates: Any,
+    *lengths_and_timestep: Any,
+    drop_states: int = 0,
+    sequence_lengths: int = 1,
+) -> Any:
+    """One step of a GRU out of its (reset, update, output) gates; the reset gate has done its work before."""
+    expect("float32", hidden, gates)
+    running = _running(xp, lengths_and_timestep, sequence_lengths, hidden.shape[1])
+    _, update, output = _gates(gates, hidden, 3)
+    keep = sigmoid(xp, update)
+    new = hidden * keep + xp.tanh(output) * (1 - keep)
+    return xp.where(running, new, xp.zeros_like(hidden) if drop_states else hidden)
+
+
+@kernel("GRUUnitGradient")
+def gru_unit_gradient(
+    xp: Any, hidden: Any, gates: Any, *rest: Any, drop_states: int = 0, sequence_lengths: int = 1
+) -> tuple[Any, Any]:
+    """Gradients of the old state and of the gates; the reset gate's is zero."""
+    *lengths_and_timestep, _, d_new = rest
+    expect("float32", hidden, gates, d_new)
+    running = _running(xp, lengths_and_timestep, sequence_lengths, hidden.shape[1])
+    _, update, output = _gates(gates, hidden, 3)
+    keep, candidate = sigmoid(xp, update), xp.tanh(output)
+    zero = xp.zeros_like(hidden)
+    d_update = d_new * (hidden - candidate) * keep * (1 - keep)
+    d_output = d_new * (1 - keep) * (1 - candidate * candidate)
+    d_gates = [zero, xp.where(running, d_update, zero), xp.where(running, d_output, zero)]
+    return xp.where(running, d_new * keep, zero if drop_states else d_new), xp.concatenate(d_gates, axis=2)
+
+
+def _frames(activations: Any, lengths: Any | None) -> Iterable[list[list[float]]]:
+    """For each sequence of the batch its steps, each a list with an activation for each letter."""
+    steps, batch, _ = activations.shape
+    counts = [steps] * batch if lengths is None else lengths.tolist()
+    require(len(counts) == batch and max(counts, default=0) <= steps, "a length is larger than the number of steps")
+    for i, count in enumerate(counts):
+        yield activations[:count, i].tolist()
+
+
+@kernel("CTCGreedyDecoder")
+def ctc_greedy_decoder(xp: Any, activations: Any, lengths: Any = None, *, merge_repeated: int = 1) -> tuple[Any, Any]:
+    """The likeliest letter of each step, without blanks (letter 0) and, if merged, without repetitions.
+
+    Takes activations of shape (steps, batch, letters); gives the texts' lengths and all letters in one list.
+    """
+    expect("float32", activations)
+    counts: list[int] = []
+    letters: list[int] = []
+    for frames in _frames(activations, lengths):
+        before, start = 0, len(letters)
+        for frame in frames:
+            letter = frame.index(max(frame))
+            if letter != 0 and not (merge_repeated and letter == before):
+                letters.append(letter)
+            before = letter
+        counts.append(len(letters) - start)
+    return xp.asarray(counts, dtype="int32"), xp.asarray(letters, dtype="int32")
+
+
+@kernel("CTCBeamSearchDecoder")
+def ctc_beam_search_decoder(
+    xp: Any,
+    activations: Any,
+    lengths: Any = None,
+    *,
+    beam_width: int = 10,
+    num_candidates: int = 1,
+    prune_threshold: float = 0.001,
+) -> tuple[Any, Any, Any]:
+    """The best texts that prefix beam search finds.
+
+    Takes probabilities of shape (steps, batch, letters); gives for each candidate its length, all letters in one list,
+    and for each candidate its probability.
+    """
+    expect("float32", activations)
+    counts: list[int] = []
+    letters: list[int] = []
+    chances: list[float] = []
+    for frames in _frames(activations, lengths):
+        found = _beam_search(frames, beam_width, prune_threshold)[:num_candidates]
+        missing = num_candidates - len(found)
+        counts += [len(text) for text, _ in found] + [0] * missing
+        chances += [chance for _, chance in found] + [0.0] * missing
+        for text, _ in found:
+            letters += text
+    made = xp.asarray(counts, dtype="int32"), xp.asarray(letters, dtype="int32")
+    return (*made, xp.asarray(chances, dtype="float32"))
+
+
+Text = tuple[int, ...]
+
+
+def _beam_search(frames: list[list[float]], width: int, threshold: float) -> list[tuple[Text, float]]:
+    """Texts with their probabilities, the likeliest first; among equals the first in the order of letters.
+
+    After Hannun et al., First-Pass Large Vocabulary Continuous Speech Recognition using Bi-Directional Recurrent DNNs.
+    """
+    blank: dict[Text, float] = {(): 1.0}  # probability of a text whose last step was a blank
+    letter: dict[Text, float] = {}  # and of one whose last step was its last letter
+    beam: set[Text] = {()}
+    ranked: list[tuple[Text, float]] = []
+    for frame in frames:
+        blank, letter = _extend(frame, beam, blank, letter, threshold)
+        texts = sorted(blank.keys() | letter.keys())
+        scored = [(text, blank.get(text, 0.0) + letter.get(text, 0.0)) for text in texts]
+        ranked = sorted(scored, key=lambda each: -each[1])
+        beam = {text for text, _ in ranked[:width]}
+    return ranked
+
+
+def _extend(
+    frame: list[float], beam: set[Text], blank: dict[Text, float], letter: dict[Text, float], threshold: float
+) -> tuple[dict[Text, float], dict[Text, float]]:
+    """Probabilities after one more step, of the beam's texts and of those one letter longer."""
+    alphabet = [c for c, chance in enumerate(frame) if chance > threshold] or range(len(frame))
+    next_blank: dict[Text, float] = {}
+    next_letter: dict[Text, float] = {}
+
+    def add(table: dict[Text, float], text: Text, chance: float) -> None:
+        table[text] = table.get(text, 0.0) + chance
+
+    for text in sorted(beam):
+        after_blank, after_letter = blank.get(text, 0.0), letter.get(text, 0.0)
+        for c in alphabet:
+            if c == 0:
+                add(next_blank, text, frame[0] * (after_blank + after_letter))
+                continue
+            longer = (*text, c)
+            repeats = text[-1:] == (c,)
+            add(next_letter, longer, frame[c] * (after_blank if repeats else after_blank + after_letter))
+            if repeats:
+                add(next_letter, text, frame[c] * after_letter)
+            if longer not in beam:
+                add(next_blank, longer, frame[0] * (blank.get(longer, 0.0) + letter.get(longer, 0.0)))
+                add(next_letter, longer, frame[c] * letter.get(longer, 0.0))
+    return next_blank, next_letter
+
+
+@kernel("ViterbiPath")
+def viterbi_path(xp: Any, predictions: Any, transitions: Any) -> Any:
+    """The best path of labels through scores of shape (steps, labels) and transitions of shape (labels, labels)."""
+    expect("float32", predictions, transitions)
+    labels = predictions.shape[1]
+    require(transitions.shape == (labels, labels), f"the transitions must have the shape ({labels}, {labels})")
+    score, best_before = predictions[0], []
+    for step in predictions[1:]:
+        through = score[:, None] + transitions
+        best_before.append(through.argmax(axis=0))
+        score = through.max(axis=0) + step
+    path = [int(score.argmax())]
+    for before in reversed(best_before):
+        path.append(int(before[path[-1]]))
+    return xp.asarray(path[::-1], dtype="int32")
+
+
+@kernel("SwapBestPath")
+def swap_best_path(xp: Any, scores: Any, path: Any) -> Any:
+    """In each step the path's label trades its score with the best label."""
+    expect("float32", scores)
+    expect("int32", path)
+    require(path.shape == scores.shape[:1], "there must be one label for each step")
+    steps, best, swapped = xp.arange(path.size), scores.argmax(axis=1), scores.copy()
+    swapped[steps, best] = scores[steps, path]
+    swapped[steps, path] = scores[steps, best]
+    return swapped
