@@ -32,6 +32,12 @@ class GradientSlice(NamedTuple):
 Gradient: TypeAlias = "str | GradientSlice | None"
 
 
+class BlobReference(str):
+    """A blob named outright: as a y, no name scope is put before it."""
+
+    __slots__ = ()
+
+
 class Op:
     """A forward operator, read once.
 

@@ -203,6 +203,50 @@ def operators() -> dict[str, Operator]:
     return dict(_operators)
 
 
+def register(
+    type: str,
+    *,
+    gradient: Rule | NoRule = UNREGISTERED,
+    python_gradient: Callable[..., Any] | None = None,
+    kernel: Kernel | None = None,
+    replace: bool = False,
+    **schema: Any,
+) -> Operator:
+    """Register an operator type from outside the package (`gradviz.register`).
+
+    Args:
+        type: its name.
+        gradient: a rule in the language of `gradviz.ops.rules`, or why there is none.
+        python_gradient: in place of a rule, a function of an OperatorDef and the gradients of its outputs (None, a
+            name, or a `GradientSlice`) that returns OperatorDefs and the gradients of the inputs.
+        kernel: computes it; see `kernel` in this module.
+        replace: take the place of a type that is known already.
+        **schema: as `operator` takes it; with none of it, definitions are not checked.
+
+    Raises:
+        GradvizError: the type is known, and `replace` is not set.
+    """
+    load_families()
+    if replace:
+        unregister(type)
+    with family("custom"):
+        made = operator(
+            type,
+            gradient=gradient,
+            python_rule=None if python_gradient is None else _from_outside(python_gradient),
+            **(schema or {"checked": False}),
+        )
+    if kernel is not None:
+        made.kernel = kernel
+    return made
+
+
+def _from_outside(rule: Callable[..., Any]) -> PythonRule:
+    from gradviz.ops.foreign import as_answer
+
+    return lambda op, g_output: as_answer(rule(op.proto, list(g_output)))
+
+
 def unregister(type: str) -> None:
     """Forget a type that was registered from outside (tests, notebooks)."""
     _operators.pop(type, None)

@@ -1,0 +1,175 @@
+"""Accumulation: when all readers of a version are visited, its gradients are added up.
+
+Dense gradients meet in a Sum, sparse ones in two Concats. So that they can be told apart, all but the first output are
+renamed to `_<name>_autosplit_<n>`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradviz.autodiff import diagnosis
+from gradviz.autodiff.events import Accumulate, Rename, Verify
+from gradviz.ops.arguments import arg
+from gradviz.ops.records import GradientOp, GradientSlice
+from gradviz.proto import DeviceOption, OperatorDef
+
+if TYPE_CHECKING:
+    from gradviz.autodiff.generators import Generator
+    from gradviz.autodiff.walk import Walk
+    from gradviz.ops.records import Gradient
+
+SUM_TAG = "is_auto_gen_sum_ops:1"
+"""Extra info that marks the operators which accumulation adds."""
+
+ONLY_SUM_TAG = "only_keep_is_auto_gen_sum_ops_tag:1"
+"""Extra info of a generator that asks for a sum with the tag and nothing else of its device option."""
+
+
+def accumulate(walk: Walk, index: int) -> None:
+    """Add up the gradients of the inputs that `index` is the first to read.
+
+    Raises:
+        GradientError: phases `verify` and `sum_conflict`.
+    """
+    read = walk.versions[index][0]
+    totals: dict[str, Gradient] = {}
+    for blob, version in read.items():  # upstream goes through a set; this order is one that it may take
+        usages = walk.usages[blob][version]
+        if _verify(walk, index, blob, version, usages):
+            totals[blob] = _add_up(walk, index, blob, version)
+    walk.set_gradients(index, totals, summed=True)
+
+
+def _verify(walk: Walk, index: int, blob: str, version: int, usages: list[int]) -> bool:
+    op_index = index + walk.recording.offset
+    if len(usages) <= 1 or usages[0] != index:
+        action = "single_use" if len(usages) <= 1 else "not_first"
+        walk.emit(Verify(op_index, blob, version, usages, action, 0, False))
+        return False
+    generators = walk.generators.get((blob, version), [])
+    if len({generator.kind for generator in generators}) > 1:
+        raise diagnosis.mixed_kinds(walk, blob, version, generators)
+    due = len(generators) >= 2
+    if due:
+        _agree_on_device(walk, blob, version, generators)
+    walk.emit(Verify(op_index, blob, version, usages, "due", len(generators), due))
+    return due
+
+
+def _agree_on_device(walk: Walk, blob: str, version: int, generators: list[Generator]) -> None:
+    first = generators[0].device_option
+    for generator in generators:
+        if not same_device(generator.device_option, first):
+            raise diagnosis.devices_disagree(walk, blob, version, generators)
+
+
+def same_device(one: DeviceOption, two: DeviceOption) -> bool:
+    """Whether upstream takes two device options for one place: node names and seeds never matter.
+
+    If either device type is the CPU both must be, and ids don't matter; otherwise only ids are compared.
+    """
+    if not one.device_type or not two.device_type:
+        return not one.device_type and not two.device_type
+    return one.device_id == two.device_id
+
+
+def _add_up(walk: Walk, index: int, blob: str, version: int) -> Gradient:
+    generators = walk.generators[blob, version]
+    base = _base_name(walk, blob, generators)
+    total: Gradient
+    if generators[0].kind == "dense":
+        protos, total = _dense_sum(walk, index, blob, generators, base)
+    else:
+        protos, total = _sparse_sum(walk, index, blob, generators, base)
+    _set_device(walk, protos, generators)
+    ops = tuple(GradientOp.from_proto(proto) for proto in protos)
+    recording = walk.recording
+    first = len(recording.gradient_ops)
+    recording.gradient_ops.extend(ops)
+    recording.op_marks.append(len(recording.events))
+    walk.emit(Accumulate(index + recording.offset, blob, version, first, ops, total))
+    return total
+
+
+def _base_name(walk: Walk, blob: str, generators: list[Generator]) -> str:
+    """Named after the first generator that has an operator, as its output is called by now."""
+    for g in generators:
+        if g.op is not None and g.idx is not None:
+            return walk.output_of(g.op, g.idx)
+        if g.op_indices is not None and g.idx_indices is not None:
+            return walk.output_of(g.op_indices, g.idx_indices).removesuffix("_indices")
+        if g.op_values is not None and g.idx_values is not None:
+            return walk.output_of(g.op_values, g.idx_values).removesuffix("_values")
+    return blob + "_grad"
+
+
+def _dense_sum(
+    walk: Walk, index: int, blob: str, generators: list[Generator], base: str
+) -> tuple[list[OperatorDef], str]:
+    names: list[str] = []
+    renames = 0
+    first = True
+    for g in generators:
+        if g.op is None or g.idx is None:
+            names.append(_passed(walk, blob, base, g.gradient))
+        elif first:
+            first = False
+            names.append(walk.output_of(g.op, g.idx))
+        else:
+            names.append(_rename(walk, index, blob, (g.op, g.idx), renames))
+            renames += 1
+    if base in names:  # Sum may only work in place on its first input
+        at = names.index(base)
+        names[0], names[at] = names[at], names[0]
+    return [OperatorDef(type="Sum", name="", input=names, output=[base])], base
+
+
+def _sparse_sum(
+    walk: Walk, index: int, blob: str, generators: list[Generator], base: str
+) -> tuple[list[OperatorDef], GradientSlice]:
+    indices: list[str] = []
+    values: list[str] = []
+    renamed = {"indices": 0, "values": 0}
+    for g in generators:
+        halves = (("indices", indices, g.op_indices, g.idx_indices), ("values", values, g.op_values, g.idx_values))
+        for half, names, op, idx in halves:
+            if op is None or idx is None:
+                names.append(_passed(walk, blob, base, getattr(g.gradient, half)))
+            else:
+                names.append(_rename(walk, index, blob, (op, idx), renamed[half]))
+                renamed[half] += 1
+    concats = [_concat(indices, f"{base}_indices_concat"), _concat(values, f"{base}_values_concat")]
+    return concats, GradientSlice(concats[0].output[0], concats[1].output[0])
+
+
+def _concat(names: list[str], output: str) -> OperatorDef:
+    made = OperatorDef(type="Concat", name="", input=names, output=[output, output + "_split"])
+    made.arg.append(arg("axis", 0))
+    return made
+
+
+def _passed(walk: Walk, blob: str, base: str, gradient: str) -> str:
+    """A gradient that passes through keeps its name, so it must not be the name of the sum."""
+    if gradient == base:
+        raise diagnosis.sum_conflict(walk, blob, gradient)
+    return gradient
+
+
+def _rename(walk: Walk, index: int, blob: str, output: tuple[int, int], count: int) -> str:
+    recording = walk.recording
+    old = walk.output_of(*output)
+    new = f"_{old}_autosplit_{count}"
+    walk.renamed[output] = new
+    recording.rename_marks.append(len(recording.events))
+    walk.emit(Rename(index + recording.offset, blob, *output, old, new))
+    return new
+
+
+def _set_device(walk: Walk, protos: list[OperatorDef], generators: list[Generator]) -> None:
+    only_tag = any(ONLY_SUM_TAG in g.device_option.extra_info for g in generators)
+    device = walk.device_scope if only_tag else generators[0].device_option
+    for proto in protos:
+        if device is not None:
+            proto.device_option.CopyFrom(device)
+        proto.device_option.extra_info.append(SUM_TAG)

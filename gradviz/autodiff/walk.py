@@ -1,0 +1,237 @@
+"""The backward walk, in the order in which Caffe2's `IR` does it.
+
+`Walk` holds the live state; `run` plays the forward operators into versions, checks that no StopGradient is an orphan,
+seeds the ys, and visits the operators last one first. A visit asks the gradient rule, builds generators
+(`build.py`), updates the gradient map, and accumulates (`accumulate.py`). Everything that happens is an event.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from gradviz.autodiff import diagnosis
+from gradviz.autodiff.accumulate import accumulate
+from gradviz.autodiff.build import build_generators
+from gradviz.autodiff.events import Enter, Fail, Finish, Make, Map, Play, Seed, Skip
+from gradviz.autodiff.generators import DenseGenerator
+from gradviz.autodiff.recording import Recording
+from gradviz.errors import GradientError
+from gradviz.ops.arguments import arg
+from gradviz.ops.records import BlobReference, GradientOp
+from gradviz.proto import OperatorDef
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from gradviz.autodiff.generators import Generator
+    from gradviz.ops.records import Gradient, Op
+    from gradviz.proto import DeviceOption
+
+Answer: TypeAlias = tuple["Sequence[GradientOp]", "Sequence[Gradient]"]
+"""What a rule answers: gradient operators, and a gradient for each input."""
+
+
+class Walk:
+    """One walk while it runs.
+
+    Attributes:
+        ops: the forward operators.
+        ask: gives the gradient of one operator: the registry, or what stands in for it.
+        recording: receives the events.
+        frontier: last version of each blob.
+        usages: blob -> version -> the operators that read it, in order.
+        gradient_frontier: version to which the newest gradient of each blob belongs.
+        generators: (blob, version) -> who makes its gradient.
+        gradient_map: blob -> gradient, None for those that were looked at in vain.
+        renamed: (gradient operator, output) -> name after renames.
+        versions: for each operator the versions read and written, by name.
+    """
+
+    def __init__(
+        self,
+        ops: list[Op],
+        ys: Mapping[str, Gradient],
+        ask: Callable[[Op, Sequence[Gradient]], Answer],
+        name_scope: str = "",
+        device_scope: DeviceOption | None = None,
+        offset: int = 0,
+    ) -> None:
+        self.ops = ops
+        self.ys = ys
+        self.ask = ask
+        self.name_scope = name_scope
+        self.device_scope = device_scope
+        self.recording = Recording(ops, offset)
+        self.emit = self.recording.events.append
+        self.frontier: dict[str, int] = {}
+        self.usages: dict[str, dict[int, list[int]]] = {}
+        self.gradient_frontier: dict[str, int] = {}
+        self.generators: dict[tuple[str, int], list[Generator]] = {}
+        self.gradient_map: dict[str, Gradient] = {}
+        self.renamed: dict[tuple[int, int], str] = {}
+        self.versions: list[tuple[dict[str, int], dict[str, int]]] = []
+        self.error: GradientError | None = None
+
+    def run(self) -> None:
+        """Walk to the end, or to the error."""
+        for _ in self.walk():
+            pass
+
+    def walk(self) -> Iterator[int]:
+        """Walk, pausing after the seeds and after every visit; yields the number of events so far."""
+        op_index: int | None = None
+        events = self.recording.events
+        try:
+            self._play()
+            self._check_stop_gradients()
+            self._seed()
+            yield len(events)
+            for op_index in range(len(self.ops) - 1, -1, -1):
+                self._visit(op_index)
+                yield len(events)
+        except GradientError as error:
+            self._fail(error, op_index)
+            return
+        gradients = sum(gradient is not None for gradient in self.gradient_map.values())
+        self.emit(Finish(len(self.recording.gradient_ops), gradients))
+
+    def _fail(self, error: GradientError, op_index: int | None) -> None:
+        if error.op_index is None and op_index is not None:
+            error.op_index = op_index + self.recording.offset
+        diagnosis.add_evidence(error, self)
+        self.error = error
+        self.emit(Fail(error))
+
+    # Playing forwards.
+
+    def _play(self) -> None:
+        recording, emit, offset = self.recording, self.emit, self.recording.offset
+        for index, op in enumerate(self.ops):
+            added: list[str] = []
+            read = [self._read(name, index, added) for name in op.inputs]
+            written = [self._write(name, added) for name in op.outputs]
+            self.versions.append((dict(zip(op.inputs, read, strict=True)), dict(zip(op.outputs, written, strict=True))))
+            emit(Play(index + offset, op, tuple(read), tuple(written), tuple(added)))
+        recording.plays = len(self.ops)
+        recording.frontier = self.frontier
+
+    def _read(self, name: str, index: int, added: list[str]) -> int:
+        version = self.frontier.get(name)
+        if version is None:
+            self.frontier[name] = version = 0
+            added.append(name)
+        self.usages.setdefault(name, {}).setdefault(version, []).append(index)
+        return version
+
+    def _write(self, name: str, added: list[str]) -> int:
+        version = self.frontier.get(name, -1) + 1
+        if version == 0:
+            added.append(name)
+        self.frontier[name] = version
+        return version
+
+    def _check_stop_gradients(self) -> None:
+        """A StopGradient whose output nobody reads stops nothing, which is surely not what was meant."""
+        for index, op in enumerate(self.ops):
+            if op.type == "StopGradient":
+                if not op.outputs:
+                    raise diagnosis.stop_gradient_without_output(index + self.recording.offset)
+                if op.outputs[0] not in self.usages:
+                    raise diagnosis.orphan_stop_gradient(index + self.recording.offset, op)
+
+    # Seeding the ys.
+
+    def _seed(self) -> None:
+        end = len(self.ops)
+        added: dict[str, bool] = {}
+        for y in self.ys:
+            added[y] = y not in self.frontier
+            version = self.frontier.setdefault(y, 0)
+            self.usages.setdefault(y, {}).setdefault(version, []).append(end)
+            self.gradient_frontier[y] = version
+        for y, gradient in self.ys.items():
+            self._seed_one(y, gradient, added[y])
+
+    def _seed_one(self, y: str, gradient: Gradient, added: bool) -> None:
+        recording, version = self.recording, self.frontier[y]
+        op: GradientOp | None = None
+        index: int | None = None
+        if gradient is None:
+            op = self._ones(y)
+            index = len(recording.gradient_ops)
+            recording.gradient_ops.append(op)
+            gradient = op.outputs[0]
+            self.generators.setdefault((y, version), []).append(DenseGenerator(gradient, index, 0, op))
+            recording.generator_marks.append(len(recording.events))
+            recording.op_marks.append(len(recording.events))
+        self.gradient_map[y] = gradient
+        recording.gradient_frontier_marks.append(len(recording.events))
+        recording.map_marks.append(len(recording.events))
+        self.emit(Seed(y, version, gradient, index, op, len(self.ops), added))
+
+    def _ones(self, y: str) -> GradientOp:
+        """The ConstantFill that makes the gradient of a y; it is made under the scopes in force."""
+        source = y if isinstance(y, BlobReference) else self.name_scope + y
+        proto = OperatorDef(type="ConstantFill", name="", input=[source])
+        proto.output.append(f"{self.name_scope}{y}_autogen_grad")
+        proto.arg.append(arg("value", 1.0))
+        if self.device_scope is not None:
+            proto.device_option.CopyFrom(self.device_scope)
+        return GradientOp.from_proto(proto)
+
+    # Visiting one operator.
+
+    def _visit(self, index: int) -> None:
+        op = self.ops[index]
+        get = self.gradient_map.get
+        g_output = tuple([get(name) for name in op.outputs])
+        self.recording.visits.append(len(self.recording.events))
+        if g_output.count(None) < len(g_output) or op.type == "ZeroGradient":
+            self.emit(Enter(index + self.recording.offset, op, g_output))
+            self._make(index, op, g_output)
+        else:
+            self.emit(Skip(index + self.recording.offset, op))
+        accumulate(self, index)
+
+    def _make(self, index: int, op: Op, g_output: tuple[Gradient, ...]) -> None:
+        recording = self.recording
+        made, g_input = self._asked(op, g_output)
+        first = len(recording.gradient_ops)
+        recording.gradient_ops.extend(made)
+        if made:
+            recording.op_marks.append(len(recording.events))
+        self.emit(Make(index + recording.offset, op, first, tuple(made), tuple(g_input)))
+        build_generators(self, index, made, first, g_output, g_input)
+        self._update_map(index, op, g_input)
+
+    def _asked(self, op: Op, g_output: tuple[Gradient, ...]) -> Answer:
+        try:
+            return self.ask(op, g_output)
+        except GradientError:
+            raise
+        except Exception as error:
+            raise diagnosis.rule_raised(op, error) from error
+
+    def _update_map(self, index: int, op: Op, g_input: Sequence[Gradient]) -> None:
+        """None does not hide an older gradient, unless the blob is also written here and so is another blob now."""
+        known = self.gradient_map
+        new = {
+            name: gradient
+            for name, gradient in zip(op.inputs, g_input, strict=False)
+            if gradient is not None or name not in known or name in op.outputs
+        }
+        self.set_gradients(index, new, summed=False)
+
+    def set_gradients(self, index: int, new: Mapping[str, Gradient], *, summed: bool) -> None:
+        """Set entries of the gradient map."""
+        recording, known, events = self.recording, self.gradient_map, self.recording.events
+        for name, gradient in new.items():
+            recording.map_marks.append(len(events))
+            event = Map(index + recording.offset, name, gradient, known.get(name), name in known, summed)
+            known[name] = gradient
+            self.emit(event)
+
+    def output_of(self, gradient_op: int, output: int) -> str:
+        """The present name of an output of a gradient operator."""
+        renamed = self.renamed.get((gradient_op, output))
+        return self.recording.gradient_ops[gradient_op].outputs[output] if renamed is None else renamed
