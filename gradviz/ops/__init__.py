@@ -12,6 +12,7 @@ FAMILIES = (
     "elementwise",
     "features",
     "fillers",
+    "images",
     "indexing",
     "losses",
     "matmul",
