@@ -408,8 +408,8 @@ def compare_arrays(
     from gradviz.execute.plan import describe
 
     got = got.get() if hasattr(got, "get") else got
-    if describe([got]) != describe([wanted]):
-        return f"{describe([got])} where {describe([wanted])} is recorded"
+    if describe(got) != describe(wanted):
+        return f"{describe(got)} where {describe(wanted)} is recorded"
     if only_shape:
         return None
     if wanted.dtype.kind != "f":

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradviz.execute import backend as backends
-from gradviz.execute.plan import bind, failure
+from gradviz.execute.plan import DONE, Runtime, bind, failure
+from gradviz.execute.scope import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradviz.execute.plan import BoundOp
     from gradviz.ops.records import Op
     from gradviz.proto import OperatorDef
 
@@ -26,7 +26,7 @@ def run_op(
         op: an OperatorDef; one of another protobuf module is taken too.
         inputs: one array for each input. Text is an object array of bytes; what is no tensor is an opaque object.
         backend: `numpy` or `cupy`.
-        seed: of random operators; else the seed in the operator's device option counts, else none.
+        seed: of random operators; a seed in the operator's device option goes before it.
 
     Returns:
         One array for each output, on the host or the device as the backend has it. They share no memory with `inputs`.
@@ -40,16 +40,13 @@ def run_op(
     if len(inputs) != len(bound.op.inputs):
         raise failure(bound.op, f"it has {len(bound.op.inputs)} inputs but was given {len(inputs)} values")
     values = [chosen.to_device(value) for value in inputs]
+    frame = Frame()
+    frame.fill(zip(bound.op.inputs, values, strict=True))
     with np.errstate(all="ignore"):
-        made = bound(chosen, values, chosen.generator(_seed(bound, seed)))
+        made = bound(values, Runtime(chosen, chosen.generator(seed)), frame)
+    if made is DONE:
+        made = [frame.get(name) for name in bound.op.outputs]
     return [_own(chosen, value, values) for value in made]
-
-
-def _seed(bound: BoundOp, seed: int | None) -> int | None:
-    if seed is not None:
-        return seed
-    option = bound.op.proto.device_option
-    return option.random_seed if option.HasField("random_seed") else None
 
 
 def _own(chosen: backends.Backend, value: Any, inputs: Sequence[Any]) -> Any:

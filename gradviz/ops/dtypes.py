@@ -11,6 +11,22 @@ if TYPE_CHECKING:
 _wide = False
 
 
+class DtypeError(ValueError):
+    """An array has a dtype that the kernel does not take.
+
+    Attributes:
+        array: the array itself, by which whoever ran the kernel finds out which input it was.
+        found: name of its dtype.
+        wanted: the dtypes that are taken.
+    """
+
+    def __init__(self, array: Any, found: str, wanted: str) -> None:
+        super().__init__(f"{found} where {wanted} is wanted")
+        self.array = array
+        self.found = found
+        self.wanted = wanted
+
+
 def expect(dtypes: str, *arrays: Any) -> None:
     """Refuse arrays of other dtypes.
 
@@ -19,14 +35,14 @@ def expect(dtypes: str, *arrays: Any) -> None:
         arrays: what to look at; all must be of one of those dtypes, each for itself.
 
     Raises:
-        ValueError: one is not, or is no tensor; the executor says which operator it was.
+        DtypeError: one is not, or is no tensor; the executor says which operator it was.
     """
     allowed = dtypes.split()
     for array in arrays:
         found = _name(array)
         if found in allowed or (_wide and found == "float64" and "float32" in allowed):
             continue
-        raise ValueError(f"{found} where {' or '.join(allowed)} is wanted")
+        raise DtypeError(array, found, " or ".join(allowed))
 
 
 def _name(array: Any) -> str:
