@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gradviz.autodiff.events import Enter, Skip
 from gradviz.errors import GradvizError
 
 if TYPE_CHECKING:
@@ -47,13 +48,14 @@ class Breakpoint:
         A breakpoint on an op or a type matches the event that opens the visit, so that it stops once a visit.
         """
         if self.kind in ("op", "type"):
-            opens = event.kind in ("enter", "skip")
-            return opens and self.value == (event.op_index if self.kind == "op" else event.op.type)  # type: ignore[union-attr]
+            if not isinstance(event, Enter | Skip):
+                return False
+            return bool(self.value == (event.op_index if self.kind == "op" else event.op.type))
         if self.kind == "blob":
             return event.phase != "play" and self.value in event.blobs
         if self.kind == "error":
             return event.kind == "fail"
-        return self.value == (event.phase if self.kind == "phase" else event.kind)
+        return bool(self.value == (event.phase if self.kind == "phase" else event.kind))
 
     def hit(self) -> bool:
         """Count a hit; whether it stops this time."""
