@@ -1,0 +1,264 @@
+"""Windows over pictures: the geometry that convolutions and poolings share, and the ways to gather and scatter by it.
+
+Arrays here have the channels first; `channels_first` and `channels_last` turn others into such views.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gradviz.ops._checks import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+Sizes = tuple[int, ...]
+
+VALID, SAME, CAFFE_POOLING = 1, 2, 3
+"""Values of `legacy_pad`: ways to choose the padding from the picture's size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How windows lie over a picture; each tuple has one entry for each spatial dimension.
+
+    Attributes:
+        kernel: elements of a window.
+        stride: steps from one window to the next.
+        dilation: steps from one element of a window to the next.
+        head: padding before the picture; negative where its first rows are left out.
+        tail: padding behind it.
+        size: the picture's size.
+        out: number of windows.
+    """
+
+    kernel: Sizes
+    stride: Sizes
+    dilation: Sizes
+    head: Sizes
+    tail: Sizes
+    size: Sizes
+    out: Sizes
+
+    @property
+    def extent(self) -> Sizes:
+        """Size of what the windows reach, from the beginning of the padding."""
+        return tuple(
+            (out - 1) * stride + (kernel - 1) * dilation + 1 if out > 0 else 0
+            for out, stride, kernel, dilation in zip(self.out, self.stride, self.kernel, self.dilation, strict=True)
+        )
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether each window is one element and the windows together are the picture."""
+        return self.out == self.size and all(
+            k == 1 and s == 1 and h == 0 for k, s, h in zip(self.kernel, self.stride, self.head, strict=True)
+        )
+
+    def offsets(self) -> Iterator[tuple[Sizes, tuple[slice, ...]]]:
+        """Each element of a window with the slices that pick it from all windows of a padded picture."""
+        for at in itertools.product(*map(range, self.kernel)):
+            yield (
+                at,
+                tuple(
+                    slice(i * d, i * d + (n - 1) * s + 1, s)
+                    for i, d, n, s in zip(at, self.dilation, self.out, self.stride, strict=True)
+                ),
+            )
+
+
+def windows(args: Mapping[str, Any], size: Sizes, *, pooling: bool = False) -> Windows:
+    """Read the geometry off an operator's arguments, for a picture of spatial size `size`.
+
+    Raises:
+        ValueError: the arguments contradict each other or do not fit the picture.
+    """
+    legacy = _integer(args, "legacy_pad") or 0
+    kernel = _sizes(args, "kernel", "h w") or [0, 0]
+    rank = len(kernel)
+    stride = _sizes(args, "stride", "h w") or [1] * rank
+    dilation = _sizes(args, "dilation", "h w") or [1] * rank
+    pads = _sizes(args, "pad", "t l b r") or [0] * (2 * rank)
+    require(len(stride) == len(dilation) == rank, f"kernel, stride and dilation have {rank}, {len(stride)} and "
+            f"{len(dilation)} entries where the numbers must be equal")  # fmt: skip
+    require(len(pads) == 2 * rank, f"there are {len(pads)} pads for {rank} spatial dimensions: two for each are wanted")
+    require(
+        legacy not in {VALID, SAME} or not any(name in args for name in ("pad", "pads", "pad_t")),
+        "legacy_pad chooses the padding, so that none may be given",
+    )
+    if pooling:
+        require(set(dilation) == {1}, "pooling takes no dilation")
+    if args.get("global_pooling"):
+        require(not any(pads) and set(stride) == {1}, "with global_pooling there may be no pad or stride")
+        ones, none = (1,) * len(size), (0,) * len(size)
+        return Windows(size, ones, ones, none, none, size, ones)
+    if pooling:
+        require(
+            all(pad < side for pad, side in zip(pads, kernel * 2, strict=True)), "a pad must be less than the kernel"
+        )
+    require(rank == len(size), f"the kernel has {rank} spatial dimensions, the picture {len(size)}")
+    require(min(kernel) >= 1 and min(stride) >= 1 and min(dilation) >= 1, "kernel, stride, dilation must be positive")
+    placed = [
+        _place(legacy, *each) for each in zip(size, kernel, stride, dilation, pads[:rank], pads[rank:], strict=True)
+    ]
+    head, tail, out = zip(*placed, strict=True)
+    return Windows(tuple(kernel), tuple(stride), tuple(dilation), head, tail, size, out)
+
+
+def _place(legacy: int, size: int, kernel: int, stride: int, dilation: int, head: int, tail: int) -> Sizes:
+    """Padding before and behind, and number of windows, along one dimension."""
+    reach = dilation * (kernel - 1) + 1
+    if legacy == CAFFE_POOLING:
+        require(head >= 0, "a pad must not be negative")
+        plain = (size + 2 * head - reach) // stride + 1
+        out = math.ceil((size + 2 * head - kernel) / stride) + 1
+        if head > 0 and (out - 1) * stride >= size + head:
+            out -= 1  # the last window must begin inside the picture
+        return head, head + stride * (out - plain), out
+    if legacy == SAME:
+        require(dilation == 1, "legacy_pad SAME takes no dilation")
+        missing = (math.ceil(size / stride) - 1) * stride + kernel - size
+        head = int(missing / 2)
+        return head, missing - head, (size + missing - reach) // stride + 1
+    if legacy == VALID:
+        head = tail = 0
+    require(
+        size + head + tail >= reach, f"a window reaches over {reach} where the padded picture has {size + head + tail}"
+    )
+    return head, tail, (size + head + tail - reach) // stride + 1
+
+
+def _sizes(args: Mapping[str, Any], name: str, parts: str) -> list[int]:
+    """An argument that may be one number (`kernel`), one for each side (`kernel_h`, ...) or a list (`kernels`)."""
+    names = [f"{name}_{part}" for part in parts.split()]
+    if name in args:
+        return [_integer(args, name) or 0] * len(names)
+    if all(each in args for each in names):
+        return [_integer(args, each) or 0 for each in names]
+    given = args.get(name + "s")
+    return list(given) if isinstance(given, list) else []
+
+
+def _integer(args: Mapping[str, Any], name: str) -> int | None:
+    value = args.get(name)
+    require(value is None or isinstance(value, int), f"argument {name} must be an integer")
+    return value
+
+
+def transposed_windows(args: Mapping[str, Any], size: Sizes) -> Windows:
+    """The geometry of a transposed convolution over a picture of size `size`: `out` is that size, `size` the result's.
+
+    Raises:
+        ValueError: the arguments contradict each other or do not fit the picture.
+    """
+    legacy = _integer(args, "legacy_pad") or 0
+    kernel = _sizes(args, "kernel", "h w") or [0, 0]
+    rank = len(kernel)
+    stride = _sizes(args, "stride", "h w") or [1] * rank
+    adjust = _sizes(args, "adj", "h w") or [0] * rank
+    pads = _sizes(args, "pad", "t l b r") or [0] * (2 * rank)
+    require(
+        rank == len(size) == len(stride) == len(adjust) == len(pads) / 2 and min(kernel) >= 1 and min(pads) >= 0,
+        f"kernel {kernel}, stride {stride}, adj {adjust} and pad {pads} do not fit a picture of size {list(size)}",
+    )
+    require(all(a < s for a, s in zip(adjust, stride, strict=True)), "adj must be less than the stride")
+    require(legacy != CAFFE_POOLING, "legacy_pad 3 is for pooling")
+    if legacy:
+        pads = [0] * (2 * rank)
+    head, tail = tuple(pads[:rank]), tuple(pads[rank:])
+    grown = tuple(
+        (n - 1) * s + k + a - h - t for n, s, k, a, h, t in zip(size, stride, kernel, adjust, head, tail, strict=True)
+    )
+    require(min(grown) >= 0, f"the result would have the size {list(grown)}")
+    return Windows(tuple(kernel), tuple(stride), (1,) * rank, head, tail, grown, size)
+
+
+def padded(xp: Any, x: Any, w: Windows, fill: float = 0) -> Any:
+    """What the windows reach: `x` (..., *size) with its padding, or a view where there is none.
+
+    Returns:
+        An array (..., *extent).
+    """
+    extent = w.extent
+    if not any(w.head) and all(e <= n for e, n in zip(extent, w.size, strict=True)):
+        return x[(..., *(slice(e) for e in extent))]
+    whole = xp.full((*x.shape[: x.ndim - len(extent)], *extent), fill, x.dtype)
+    source, target = _overlap(w)
+    whole[(..., *target)] = x[(..., *source)]
+    return whole
+
+
+def _overlap(w: Windows) -> tuple[list[slice], list[slice]]:
+    """Slices of a picture and of its padded form that are the same elements."""
+    source, target = [], []
+    for head, size, extent in zip(w.head, w.size, w.extent, strict=True):
+        first, last = max(0, -head), min(size, extent - head)
+        source.append(slice(first, max(first, last)))
+        target.append(slice(first + head, max(first, last) + head))
+    return source, target
+
+
+def gather(xp: Any, reached: Any, w: Windows) -> Any:
+    """All windows of a padded picture, as a view.
+
+    Args:
+        xp: array namespace.
+        reached: what `padded` gives, (..., *extent).
+        w: the geometry.
+
+    Returns:
+        A view (..., *kernel, *out).
+    """
+    rank = len(w.kernel)
+    lead, steps = reached.strides[: reached.ndim - rank], reached.strides[reached.ndim - rank :]
+    inner = [step * d for step, d in zip(steps, w.dilation, strict=True)]
+    outer = [step * s for step, s in zip(steps, w.stride, strict=True)]
+    shape = (*reached.shape[: reached.ndim - rank], *w.kernel, *w.out)
+    return xp.lib.stride_tricks.as_strided(reached, shape, (*lead, *inner, *outer))
+
+
+def scatter(xp: Any, columns: Any, w: Windows) -> Any:
+    """The reverse of `gather` and `padded`: each picture element gets the sum over the windows that hold it.
+
+    Args:
+        xp: array namespace.
+        columns: (..., *kernel, *out).
+        w: the geometry.
+
+    Returns:
+        An array (..., *size).
+    """
+    rank = len(w.kernel)
+    lead = columns.shape[: columns.ndim - 2 * rank]
+    source, target = _overlap(w)
+    whole = xp.zeros((*lead, *w.extent), columns.dtype)
+    for at, where in w.offsets():
+        whole[(..., *where)] += columns[(..., *at, *(slice(None),) * rank)]
+    if not any(w.head) and w.extent == w.size:
+        return whole
+    picture = xp.zeros((*lead, *w.size), columns.dtype)
+    picture[(..., *source)] = whole[(..., *target)]
+    return picture
+
+
+def channels_first(x: Any, order: str) -> Any:
+    """A view with the channels in front of the spatial dimensions; they are last where `order` is NHWC."""
+    _known(order)
+    return x if order == "NCHW" else x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1))
+
+
+def channels_last(xp: Any, x: Any, order: str) -> Any:
+    """The reverse of `channels_first`, contiguous."""
+    return x if order == "NCHW" else xp.ascontiguousarray(x.transpose(0, *range(2, x.ndim), 1))
+
+
+def _known(order: str) -> None:
+    require(order in {"NCHW", "NHWC"}, f"order must be NCHW or NHWC, not {order!r}")
+
+
+def volume(sizes: Sequence[int]) -> int:
+    """Number of elements."""
+    return math.prod(sizes)
