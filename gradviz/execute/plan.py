@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradviz.errors import ExecutionError, GradientError
-from gradviz.execute.scope import MISSING, Frame
+from gradviz.execute.scope import MISSING, Frame, SliceSlot
 from gradviz.ops import registry
 from gradviz.ops.arguments import Arguments, values
 from gradviz.ops.context import Context
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from gradviz.execute.scope import AnySlot
     from gradviz.ops.registry import Kernel
     from gradviz.proto import NetDef, OperatorDef
+
+    Link = tuple["BoundOp", list[AnySlot], list[AnySlot]]
 
 # What NumPy, CuPy and Python raise about values, shapes, dtypes and objects of the wrong kind.
 KERNEL_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError, AssertionError)
@@ -86,7 +88,7 @@ class Runtime:
         """The program of a nested net, made at first use."""
         found = self.programs.get(id(net))
         if found is None:
-            found = self.programs[id(net)] = Program.of(net)
+            found = self.programs[id(net)] = Program.of(net.op)
         return found
 
 
@@ -293,15 +295,15 @@ class Program:
     ops: list[BoundOp]
 
     @classmethod
-    def of(cls, net: NetDef | Iterable[OperatorDef | Op]) -> Program:
-        """Make a net, or a list of operators, ready to run.
+    def of(cls, ops: Iterable[OperatorDef | Op]) -> Program:
+        """Make the operators of a net ready to run.
 
         Raises:
             OpError: the first operator that cannot be run.
         """
         names: dict[str, str] = {}
         bound = []
-        for index, each in enumerate(getattr(net, "op", net)):
+        for index, each in enumerate(ops):
             op = each if isinstance(each, Op) else Op(each, names)
             try:
                 bound.append(bind(op))
@@ -311,11 +313,14 @@ class Program:
 
     def link(self, frame: Frame) -> list[Link]:
         """Find the slots of every operator's names in a frame, in order of execution."""
-        linked = []
         for bound in self.ops:
-            inputs = [frame.find(name) or frame.reach(name) for name in bound.op.inputs]
-            linked.append((bound, inputs, [frame.reach(name) for name in bound.op.outputs]))
-        return linked
+            for name in bound.keywords.get("alias_dst", ()) if bound.nested else ():
+                if not isinstance(frame.find(name), SliceSlot):
+                    frame.slots[name] = SliceSlot(frame.get(name))
+        return [
+            (bound, [frame.reach(name) for name in bound.op.inputs], [frame.reach(name) for name in bound.op.outputs])
+            for bound in self.ops
+        ]
 
     def run(self, frame: Frame, runtime: Runtime) -> None:
         """Run all operators over a frame; nothing is recorded.
@@ -328,9 +333,6 @@ class Program:
             if runtime.cancelled is not None and runtime.cancelled():
                 raise Cancelled(f"cancelled before op {index} {bound.op.type}")
             step(index, bound, inputs, outputs, runtime, frame)
-
-
-Link = "tuple[BoundOp, list[AnySlot], list[AnySlot]]"
 
 
 def step(

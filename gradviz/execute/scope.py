@@ -31,33 +31,63 @@ class Slot:
     def __init__(self, value: Any = MISSING) -> None:
         self.value = value
 
+    @property
+    def holds(self) -> Any:
+        """The value itself."""
+        return self.value
+
 
 class SliceSlot:
-    """A slot that is a slice, along the first axis, of the array in another slot.
+    """A slot that can be a slice, along the first axis, of the array in another slot; a write goes through to it.
 
-    Writing goes through to that array. `own` says that nobody else holds the array yet, so that it may be changed;
-    otherwise a copy takes its place.
+    Detached it is a slot like any other, and so it starts. Attached it reads and writes rows of `of`'s array; a value
+    with another number of elements detaches it. `own` says that nobody else holds that array, so that it is changed in
+    place and what is read is copied; otherwise a changed copy takes the array's place.
     """
 
-    __slots__ = ("of", "own", "rows")
+    __slots__ = ("_held", "_shape", "of", "own", "rows")
 
-    def __init__(self, of: Slot, rows: slice, own: bool = False) -> None:
-        self.of = of
-        self.rows = rows
-        self.own = own
+    def __init__(self, held: Any = MISSING) -> None:
+        self.of: AnySlot | None = None
+        self.rows = slice(None)
+        self.own = False
+        self._held = held
+        self._shape: tuple[int, ...] | None = None
+
+    def attach(self, of: AnySlot, rows: slice, own: bool = False) -> SliceSlot:
+        """Become rows of the array in `of`."""
+        self.of, self.rows, self.own, self._held, self._shape = of, rows, own, MISSING, None
+        return self
 
     @property
     def value(self) -> Any:
+        if self.of is None:
+            return self._held
         whole = self.of.value
-        return MISSING if whole is MISSING else whole[self.rows]
+        if whole is MISSING:
+            return MISSING
+        part = whole[self.rows]
+        if self._shape is not None:
+            part = part.reshape(self._shape)
+        return part.copy() if self.own else part
 
     @value.setter
     def value(self, value: Any) -> None:
-        if value is MISSING:
-            return
-        if not self.own:
-            self.of.value = self.of.value.copy()
-        self.of.value[self.rows] = value
+        if self.of is not None and value is not MISSING:
+            whole = self.of.value
+            rows = whole[self.rows]
+            if rows.size == value.size:
+                self._shape = value.shape
+                if not self.own:
+                    self.of.value = whole = whole.copy()
+                whole[self.rows] = value.reshape(rows.shape)
+                return
+        self.of, self._held = None, value
+
+    @property
+    def holds(self) -> Any:
+        """The array behind the value: another object when the value is another."""
+        return self._held if self.of is None else self.of.value
 
 
 AnySlot = Slot | SliceSlot
