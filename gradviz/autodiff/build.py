@@ -166,7 +166,7 @@ def _pass_through(walk: Walk, index: int, g_input: Sequence[Gradient], local: li
         if isinstance(gradient, GradientSlice):
             if gradient.indices in local or gradient.values in local:
                 continue
-            made = SparseGenerator(gradient, (None, 0), (None, 0), forward)  # type: ignore[arg-type]
+            made = SparseGenerator(gradient, (None, 0), (None, 0), forward)
         else:
             if gradient in local:
                 continue

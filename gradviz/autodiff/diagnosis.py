@@ -52,6 +52,31 @@ def rule_raised(op: Op, error: Exception) -> GradientError:
     return GradientError(f"the gradient rule of {op.type} failed: {error}", kind=kind, facts={"op_type": op.type})
 
 
+def nested_failure(label: str, inner: GradientError) -> GradientError:
+    """A walk over a nested net failed: the operator around it has no gradient."""
+    where = "" if inner.op_index is None else f", op {inner.op_index} inside"
+    facts = {**inner.facts, "nested": label, "nested_op_index": inner.op_index, "nested_phase": inner.phase}
+    facts.pop("placed", None)
+    return GradientError(f"in its {label}{where}: {inner}", kind=inner.kind, facts=facts)
+
+
+_UPSTREAM_TYPES = {
+    "stop_gradient_orphan": "ValueError",
+    "ys_type": "TypeError",
+    "no_gradient_maker": "Exception",
+    "should_not_do_gradient": "Exception",
+    "gradient_not_implemented_yet": "Exception",
+    "expected_dense": "Exception",
+    "schema": "Exception",
+    "make_gradient_other": "Exception",
+}
+
+
+def upstream_type(kind: str) -> str:
+    """The exception type that upstream raises for an error of this kind."""
+    return kind.partition("@")[0] if "@" in kind else _UPSTREAM_TYPES.get(kind, "RuntimeError")
+
+
 # Phase 1: the checks.
 
 
@@ -62,7 +87,6 @@ def failed_check(check: Check, walk: Walk) -> GradientError:
         "gradient_op": check.gradient_op,
         "gradient_op_type": check.type,
     }
-    where = {"phase": "check_inputs", "op_index": check.op_index, "facts": facts}
     forward = walk.ops[check.op_index - walk.recording.offset]
     whose = f"the gradient of op {check.op_index} ({forward.type})"
     if check.role == "unknown":
@@ -70,7 +94,7 @@ def failed_check(check: Check, walk: Walk) -> GradientError:
             f"{check.type}, {whose}, reads {check.name}, which is neither input, output nor output gradient of that op "
             f"and was not made by an earlier gradient op of the same step"
         )
-        return GradientError(message, kind="not_in_scope", **where)
+        return _check_error("not_in_scope", message, check, facts)
     facts["expected"], facts["current"] = check.wanted, check.found
     if check.role == "input":
         facts["version_history"] = readers(walk, check.blob)
@@ -83,13 +107,17 @@ def failed_check(check: Check, walk: Walk) -> GradientError:
             f"{check.type}, {whose}, takes {check.name} for the gradient of {versioned(check.blob, check.wanted)}, "
             f"but by now it belongs to {versioned(check.blob, check.found)}{_written_by(facts)}"
         )
-        return GradientError(message, kind="grad_version_mismatch", **where)
+        return _check_error("grad_version_mismatch", message, check, facts)
     does = "wrote" if check.role == "output" else "read"
     message = (
         f"{check.type}, {whose}, needs {check.blob} as op {check.op_index} {does} it (version {check.wanted}), "
         f"but {check.blob} is at version {check.found} when the net has run{_written_by(facts)}"
     )
-    return GradientError(message, kind=f"{check.role}_overwritten", **where)
+    return _check_error(f"{check.role}_overwritten", message, check, facts)
+
+
+def _check_error(kind: str, message: str, check: Check, facts: dict[str, Any]) -> GradientError:
+    return GradientError(message, kind=kind, phase="check_inputs", op_index=check.op_index, facts=facts)
 
 
 def _written_by(facts: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """The events of a backward walk: small immutable records, in the order in which things happen.
 
 State is a fold over them (`state.py`), each can be undone, and each says itself in one plain sentence, which is what
-the screen, `gradviz trace`, the reports and the errors print. They are tuples, because a walk over 100,000 operators makes
-more than a million of them.
+the screen, `gradviz trace`, the reports and the errors print. They are tuples, because a walk over 100,000
+operators makes more than a million of them.
 
 Every event has `phase` (one of `PHASES`), `kind` (its name in lower case), `op_index` (the forward operator being
 visited, None outside of a visit), `blobs` (the names it touches) and `sentence()`.

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gradviz.autodiff.diagnosis import rule_raised, upstream_type
+from gradviz.autodiff.nested import Nest
+from gradviz.errors import GradientError
 from gradviz.ops.foreign import as_answer, as_gradient, as_operator
 from gradviz.ops.records import Op
-from gradviz.ops.registry import make_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradviz.autodiff.walk import Answer
     from gradviz.ops.records import Gradient
     from gradviz.proto import OperatorDef
-
-
-def ask_registry(op: Op, g_output: Sequence[Gradient]) -> Answer:
-    """Ask the registry; rules of control operators get the walk that they need for their nested nets."""
-    return make_gradient(op, g_output)
 
 
 def gradient_of(op: Any, g_output: Sequence[Any]) -> tuple[list[OperatorDef], list[Gradient]]:
@@ -34,5 +30,13 @@ def gradient_of(op: Any, g_output: Sequence[Any]) -> tuple[list[OperatorDef], li
     Raises:
         GradientError: the registry refuses; `kind` says how.
     """
-    made, g_input = as_answer(ask_registry(Op(as_operator(op)), [as_gradient(each) for each in g_output]))
+    asked = Op(as_operator(op))
+    try:
+        made, g_input = as_answer(Nest().ask(asked, [as_gradient(each) for each in g_output]))
+    except GradientError as error:
+        if "nested" in error.facts:
+            error.kind = f"{upstream_type(error.kind)}@make_gradient"
+        raise
+    except Exception as error:
+        raise rule_raised(asked, error) from error
     return [each.to_proto() for each in made], list(g_input)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gradviz.autodiff.events import Event
+    from gradviz.autodiff.nested import NestedWalk
     from gradviz.ops.records import GradientOp, Op
 
 
@@ -28,6 +29,7 @@ class Recording:
         map_marks: events that set an entry of the gradient map.
         rename_marks: events that rename an output.
         op_marks: events that add gradient operators.
+        nested: walks over nested nets, by the event that tells what came of them.
     """
 
     __slots__ = (
@@ -37,6 +39,7 @@ class Recording:
         "gradient_frontier_marks",
         "gradient_ops",
         "map_marks",
+        "nested",
         "offset",
         "op_marks",
         "ops",
@@ -52,6 +55,7 @@ class Recording:
         self.frontier: dict[str, int] = {}
         self.gradient_ops: list[GradientOp] = []
         self.plays = 0
+        self.nested: dict[int, list[NestedWalk]] = {}
         self.visits = array("Q")
         self.gradient_frontier_marks = array("Q")
         self.generator_marks = array("Q")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from gradviz.autodiff.events import Accumulate, Enter, Make, Map, Rename, Skip
+from gradviz.autodiff.nested import Nest
 from gradviz.autodiff.state import Generators, State, Visit
 from gradviz.autodiff.walk import Walk
 from gradviz.nets import as_model
@@ -200,15 +201,7 @@ class Trace:
 
     def gradient_ops_at(self, i: int) -> list[OperatorDef]:
         """The gradient operators that exist after event `i`, with the renames made so far."""
-        state = self.state_at(i)
-        made = [op.to_proto() for op in self.recording.gradient_ops[: state.gradient_op_count]]
-        for mark in self.recording.rename_marks:
-            if mark > state.position:
-                break
-            event = self.events[mark]
-            assert isinstance(event, Rename)
-            _rename(made[event.gradient_op], event)
-        return made
+        return gradient_protos(self.recording, range(len(self.events))[i])
 
     @property
     def input_to_grad(self) -> dict[str, str | GradientSlice]:
@@ -235,6 +228,19 @@ class Trace:
     def __repr__(self) -> str:
         end = f"failed: {self.error}" if self.error else f"{len(self.recording.gradient_ops)} gradient ops"
         return f"Trace({self.model.name}: {len(self.ops)} ops, {len(self.events)} events, {end})"
+
+
+def gradient_protos(recording: Recording, position: int | None = None) -> list[OperatorDef]:
+    """The gradient operators after event `position` (the last one if None), with the renames made so far."""
+    state = State(recording, len(recording.events) - 1 if position is None else position)
+    made = [op.to_proto() for op in recording.gradient_ops[: state.gradient_op_count]]
+    for mark in recording.rename_marks:
+        if mark > state.position:
+            break
+        event = recording.events[mark]
+        assert isinstance(event, Rename)
+        _rename(made[event.gradient_op], event)
+    return made
 
 
 def _rename(op: OperatorDef, event: Rename) -> None:
@@ -278,7 +284,12 @@ def trace(
     chosen, how = choose(opened.net, ys, skip)
     names: dict[str, str] = {}
     ops = [Op(proto, names) for proto in opened.net.op[skip:]]
-    walk = Walk(ops, chosen, _asker(gradient_of), name_scope, device_scope, skip)
+    if gradient_of is None:
+        nest = Nest(name_scope, device_scope)
+        walk = Walk(ops, chosen, nest.ask, name_scope, device_scope, skip)
+        walk.nest = nest
+    else:
+        walk = Walk(ops, chosen, _asked_of(gradient_of), name_scope, device_scope, skip)
     walk.run()
     if strict and walk.error is not None:
         raise walk.error
@@ -287,9 +298,5 @@ def trace(
     return made
 
 
-def _asker(gradient_of: Callable[..., Any] | None) -> Callable[[Op, Sequence[Gradient]], Answer]:
-    if gradient_of is None:
-        from gradviz.autodiff.gradient import ask_registry
-
-        return ask_registry
+def _asked_of(gradient_of: Callable[..., Any]) -> Callable[[Op, Sequence[Gradient]], Answer]:
     return lambda op, g_output: as_answer(gradient_of(op.proto, list(g_output)))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gradviz.autodiff.generators import Generator
+    from gradviz.autodiff.nested import Nest
     from gradviz.ops.records import Gradient, Op
     from gradviz.proto import DeviceOption
 
@@ -45,6 +46,7 @@ class Walk:
         gradient_map: blob -> gradient, None for those that were looked at in vain.
         renamed: (gradient operator, output) -> name after renames.
         versions: for each operator the versions read and written, by name.
+        nest: makes walks over nested nets; what it made during a visit goes into the recording.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Walk:
         self.renamed: dict[tuple[int, int], str] = {}
         self.versions: list[tuple[dict[str, int], dict[str, int]]] = []
         self.error: GradientError | None = None
+        self.nest: Nest | None = None
 
     def run(self) -> None:
         """Walk to the end, or to the error."""
@@ -98,6 +101,8 @@ class Walk:
     def _fail(self, error: GradientError, op_index: int | None) -> None:
         if error.op_index is None and op_index is not None:
             error.op_index = op_index + self.recording.offset
+        if self.nest is not None and (nested := self.nest.take()):
+            self.recording.nested[len(self.recording.events)] = nested
         diagnosis.add_evidence(error, self)
         self.error = error
         self.emit(Fail(error))
@@ -196,6 +201,8 @@ class Walk:
     def _make(self, index: int, op: Op, g_output: tuple[Gradient, ...]) -> None:
         recording = self.recording
         made, g_input = self._asked(op, g_output)
+        if self.nest is not None and (nested := self.nest.take()):
+            recording.nested[len(recording.events)] = nested
         first = len(recording.gradient_ops)
         recording.gradient_ops.extend(made)
         if made:

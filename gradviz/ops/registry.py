@@ -20,10 +20,11 @@ from gradviz.ops.rules import Maker, Rule
 from gradviz.ops.schema import MANY, PairRule, Schema
 
 if TYPE_CHECKING:
+    from gradviz.ops.control import Nest
     from gradviz.ops.records import Gradient
 
 Kernel = Callable[..., Any]
-PythonRule = Callable[[Op, "Sequence[Gradient]"], "tuple[list[GradientOp], Sequence[Gradient]]"]
+PythonRule = Callable[..., "tuple[list[GradientOp], Sequence[Gradient]]"]
 
 
 class NoRule(Enum):
@@ -43,7 +44,6 @@ NONE = NoRule.NONE
 SHOULD_NOT = NoRule.SHOULD_NOT
 NOT_IMPLEMENTED = NoRule.NOT_IMPLEMENTED
 UNREGISTERED = NoRule.UNREGISTERED
-TODO: Any = NoRule.NOT_IMPLEMENTED  # while the families are being written; gone when they are
 
 
 @dataclass(slots=True)
@@ -99,7 +99,8 @@ def operator(
         inputs: number of inputs, or least and largest (`MANY` for no limit).
         outputs: number of outputs, likewise.
         gradient: a rule, or `NONE`, `SHOULD_NOT`, `NOT_IMPLEMENTED`, `UNREGISTERED`.
-        python_rule: a rule of the Python kind, asked when the registry has refused the type.
+        python_rule: a rule of the Python kind, asked when the registry has refused the type; it takes the operator, the
+            gradients of its outputs, and what the walk offers for nested nets (`control.Nest`).
         arities: the allowed (inputs, outputs), where not every combination is; or a rule, where counts are open.
         inplace: (input, output) pairs that may be one blob, or a rule, or `any`, or `one_to_one`.
         enforced: (input, output) pairs that must be one blob; or a rule, where counts are open.
@@ -244,7 +245,7 @@ def register(
 def _from_outside(rule: Callable[..., Any]) -> PythonRule:
     from gradviz.ops.foreign import as_answer
 
-    return lambda op, g_output: as_answer(rule(op.proto, list(g_output)))
+    return lambda op, g_output, nest: as_answer(rule(op.proto, list(g_output)))
 
 
 def unregister(type: str) -> None:
@@ -252,12 +253,15 @@ def unregister(type: str) -> None:
     _operators.pop(type, None)
 
 
-def make_gradient(op: Op, g_output: Sequence[Gradient]) -> tuple[list[GradientOp], Sequence[Gradient]]:
+def make_gradient(
+    op: Op, g_output: Sequence[Gradient], nest: Nest | None = None
+) -> tuple[list[GradientOp], Sequence[Gradient]]:
     """The gradient operators of `op` and the gradients of its inputs.
 
     Args:
         op: the forward operator.
         g_output: for each output None, a name, or a slice.
+        nest: what the walk offers for nested nets.
 
     Raises:
         GradientError: kinds `no_gradient_maker`, `should_not_do_gradient`, `gradient_not_implemented_yet`, `schema`,
@@ -266,11 +270,11 @@ def make_gradient(op: Op, g_output: Sequence[Gradient]) -> tuple[list[GradientOp
     known = lookup(op.type)
     if known is not None and known.python_rule is not None:
         if known.gradient is UNREGISTERED:
-            return known.python_rule(op, g_output)
+            return known.python_rule(op, g_output, nest)
         try:
             return _ask_registry(known, op, g_output)
         except GradientError:
-            return known.python_rule(op, g_output)
+            return known.python_rule(op, g_output, nest)
     return _ask_registry(known, op, g_output)
 
 
