@@ -14,6 +14,7 @@ FAMILIES = (
     "fillers",
     "images",
     "indexing",
+    "logic",
     "losses",
     "matmul",
     "metrics",

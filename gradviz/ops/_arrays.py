@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
+
+from gradviz.ops._checks import axis_of
 
 # Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: absolute error below 1.5e-7.
 _ERF_P = 0.3275911
@@ -33,3 +36,18 @@ def erf(xp: Any, x: Any) -> Any:
 def sigmoid(xp: Any, x: Any) -> Any:
     """1 / (1 + exp(-x)), element by element."""
     return 1 / (1 + xp.exp(-x))
+
+
+def as_matrix(x: Any, axis: int) -> Any:
+    """`x` as a matrix: the dimensions before `axis`, which may be negative, and those from it on.
+
+    Raises:
+        ValueError: there is no such axis.
+    """
+    axis = axis_of(axis, x.ndim)
+    return x.reshape(prod(x.shape[:axis]), prod(x.shape[axis:]))
+
+
+def on_host(x: Any) -> Any:
+    """`x` as a NumPy array: text lies on the host, and what meets it must, whatever the backend."""
+    return x.get() if hasattr(x, "get") else x

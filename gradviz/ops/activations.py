@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradviz.ops._arrays import erf, sigmoid
+from gradviz.ops._arrays import as_matrix, erf, sigmoid
 from gradviz.ops._checks import axis_of, like, only, require, require_same_shape
 from gradviz.ops.registry import kernel, operator
 from gradviz.ops.rules import GI, GO, I, O, emit, from_input, from_output
@@ -342,7 +342,7 @@ operator("MakeTwoClassGradient", inputs=1, outputs=1)
 @only("float32")
 def softmax(xp: Any, x: Array, *, axis: int = 1) -> Array:
     """Over everything from `axis` on, taken as one dimension."""
-    rows = _rows(x, axis)
+    rows = as_matrix(x, axis)
     if rows.size == 0:
         return xp.zeros_like(x)
     powers = xp.exp(rows - xp.max(rows, axis=1, keepdims=True))
@@ -353,16 +353,8 @@ def softmax(xp: Any, x: Array, *, axis: int = 1) -> Array:
 @only("float32")
 def softmax_gradient(xp: Any, y: Array, dy: Array, *, axis: int = 1) -> Array:
     require_same_shape(y, dy)
-    rows, grads = _rows(y, axis), _rows(dy, axis)
+    rows, grads = as_matrix(y, axis), as_matrix(dy, axis)
     return (rows * (grads - xp.sum(rows * grads, axis=1, keepdims=True))).reshape(y.shape)
-
-
-def _rows(x: Array, axis: int) -> Array:
-    """`x` as a matrix: the dimensions before `axis`, and those from it on."""
-    n = 1
-    for size in x.shape[: axis_of(axis, x.ndim)]:
-        n *= size
-    return x.reshape(n, x.size // n if n else 0)
 
 
 @kernel("Glu")

@@ -2,45 +2,170 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gradviz.ops._arrays import as_matrix
+from gradviz.ops._broadcast import Broadcast, binary
+from gradviz.ops._checks import NUMBERS, like, only, require, require_same_shape
 from gradviz.ops.arguments import arg
-from gradviz.ops.registry import NONE, NOT_IMPLEMENTED, SHOULD_NOT, operator
+from gradviz.ops.registry import NOT_IMPLEMENTED, SHOULD_NOT, kernel, operator
 from gradviz.ops.rules import GI, GO, I, O, emit, pass_through
 from gradviz.ops.schema import MANY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gradviz.ops.context import Context
     from gradviz.ops.records import GradientOp
     from gradviz.ops.rules import Maker, Rule
     from gradviz.proto import Argument
 
-
-def _all_inputs(maker: Maker) -> list[str]:
-    """Gradients for every input."""
-    return [maker.GI(i) for i in range(len(maker.op.inputs))]
+Array = Any
 
 
-def extremum_rule(type: str) -> Rule:
-    """Max and Min: the gradient operator compares the output with every input."""
+# Two arrays, broadcast: arithmetic.
 
-    def rule(maker: Maker) -> list[GradientOp]:
-        return [maker.make(type, [maker.O(0), maker.GO(0), *maker.op.inputs], _all_inputs(maker))]
+operator(
+    "Add",
+    inputs=2,
+    outputs=1,
+    inplace=[(0, 0), (1, 0)],
+    args="broadcast axis",
+    gradient=emit("AddGradient", [GO(0), I(0), I(1)], [GI(0), GI(1)]),
+)
+operator("AddGradient", inputs=3, outputs=2, inplace=[(0, 0), (0, 1)])
+operator(
+    "Sub",
+    inputs=2,
+    outputs=1,
+    inplace=[(0, 0), (1, 0)],
+    args="broadcast axis",
+    gradient=emit("SubGradient", [GO(0), I(0), I(1)], [GI(0), GI(1)]),
+)
+operator("SubGradient", inputs=3, outputs=2, inplace=[(0, 0), (0, 1)])
+operator(
+    "Mul",
+    inputs=2,
+    outputs=1,
+    inplace=[(0, 0), (1, 0)],
+    args="broadcast axis",
+    gradient=emit("MulGradient", [GO(0), I(0), I(1)], [GI(0), GI(1)]),
+)
+operator("MulGradient", inputs=3, outputs=2, inplace=[(0, 0), (0, 1)])
+operator(
+    "Div",
+    inputs=2,
+    outputs=1,
+    inplace=[(0, 0)],
+    args="broadcast axis",
+    gradient=emit("DivGradient", [GO(0), I(0), I(1), O(0)], [GI(0), GI(1)]),
+)
+operator("DivGradient", inputs=(3, 4), outputs=2, inplace=[(0, 0)])
 
-    return rule
+
+@binary("Add", dtypes=NUMBERS)
+def add(xp: Any, a: Array, b: Array) -> Array:
+    return a + b
 
 
-def mean_rule(maker: Maker) -> list[GradientOp]:
-    """Every input gets its share of the output's gradient."""
-    return [maker.make("MeanGradient", [maker.GO(0)], _all_inputs(maker))]
+@binary("Sub", dtypes=NUMBERS)
+def sub(xp: Any, a: Array, b: Array) -> Array:
+    return a - b
 
 
-def weighted_sum_rule(maker: Maker) -> list[GradientOp]:
-    """Inputs alternate between arrays and weights; weights get a gradient where `grad_on_w` asks, behind the arrays."""
-    count = len(maker.op.inputs)
-    outputs = [maker.GI(i) for i in range(0, count, 2)]
-    if maker.args.flag("grad_on_w"):
-        outputs += [maker.GI(i) for i in range(1, count, 2)]
-    return [maker.make("WeightedSumGradient", [maker.GO(0), *maker.op.inputs], outputs)]
+@binary("Mul", dtypes=NUMBERS)
+def mul(xp: Any, a: Array, b: Array) -> Array:
+    return a * b
+
+
+@binary("Div", dtypes=NUMBERS)
+def div(xp: Any, a: Array, b: Array) -> Array:
+    """Integers are divided towards zero."""
+    if a.dtype.kind == "f":
+        return a / b
+    require(bool((b != 0).all()), "an integer is divided by zero")
+    below = a // b
+    return below + ((below * b != a) & ((a < 0) != (b < 0)))
+
+
+def binary_gradient(*types: str) -> Callable[[Callable[[Any, Array, Array, Array], tuple[Array, Array]]], Any]:
+    """Register a function of the gradient and two arrays of its shape; its two answers are summed to their shapes."""
+
+    def register(function: Callable[[Any, Array, Array, Array], tuple[Array, Array]]) -> Callable[..., Array]:
+        @kernel(*types)
+        @only(*NUMBERS)
+        def run(
+            xp: Any,
+            dc: Array,
+            a: Array,
+            b: Array,
+            *,
+            broadcast: bool = False,
+            axis: int = -1,
+            axis_str: str = "",
+            order: str = "NCHW",
+        ) -> tuple[Array, Array]:
+            together = Broadcast(a, b, broadcast, axis, axis_str, order)
+            return together.sums(xp, *function(xp, together.gradient(dc), *together.arrays(xp)))
+
+        return run
+
+    return register
+
+
+@binary_gradient("AddGradient")
+def add_gradient(xp: Any, dc: Array, a: Array, b: Array) -> tuple[Array, Array]:
+    return dc, dc
+
+
+@binary_gradient("SubGradient")
+def sub_gradient(xp: Any, dc: Array, a: Array, b: Array) -> tuple[Array, Array]:
+    return dc, -dc
+
+
+@kernel("MulGradient")
+@only(*NUMBERS)
+def mul_gradient(
+    xp: Any,
+    dc: Array,
+    a: Array,
+    b: Array,
+    *,
+    ctx: Context,
+    broadcast: bool = False,
+    axis: int = -1,
+    axis_str: str = "",
+    order: str = "NCHW",
+) -> tuple[Array, Array]:
+    """In place it answers what upstream does, which overwrites the incoming gradient before it has read all of it."""
+    together = Broadcast(a, b, broadcast, axis, axis_str, order)
+    dc, (wide_a, wide_b) = together.gradient(dc), together.arrays(xp)
+    if ctx.op.input[0] in ctx.op.output and not together.trivial:
+        return xp.zeros_like(a), xp.zeros_like(b)  # upstream clears what it sums up in
+    da = dc * wide_b
+    db = (da if ctx.op.input[0] == ctx.op.output[0] else dc) * wide_a
+    return together.sums(xp, da, db)
+
+
+@kernel("DivGradient")
+@only("float32", "float64")
+def div_gradient(
+    xp: Any,
+    *arrays: Array,
+    broadcast: bool = False,
+    axis: int = -1,
+    axis_str: str = "",
+    order: str = "NCHW",
+) -> tuple[Array, Array]:
+    """Reads dC, A, B and C; or, as older nets write it, B, C and dC, where A has the shape of C."""
+    b, c, dc = arrays if len(arrays) == 3 else (arrays[2], arrays[3], arrays[0])
+    a = c if len(arrays) == 3 else arrays[1]
+    together = Broadcast(a, b, broadcast, axis, axis_str, order)
+    da = together.gradient(dc) / together.arrays(xp)[1]
+    return together.sums(xp, da, -da * together.gradient(c))
+
+
+# Powers.
 
 
 def pow_rule(maker: Maker) -> list[GradientOp]:
@@ -100,53 +225,79 @@ def _broadcast_arguments(maker: Maker) -> list[Argument]:
     return [maker.args.get(name) or arg(name, value) for name, value in defaults.items()]
 
 
-def row_mul_rule(maker: Maker) -> list[GradientOp]:
-    """The weights' gradient is the product, summed over each row."""
-    dy, dw = maker.GO(0), maker.GI(1)
-    products = dw + "before_aggregate"
-    return [
-        maker.make("RowMul", [dy, maker.I(1)], [maker.GI(0)]),
-        maker.make("Mul", [dy, maker.I(0)], [products]),
-        maker.make("ReduceTailSum", [products], [dw]),
-    ]
+operator("Pow", inputs=(1, 2), outputs=1, inplace=[(0, 0), (1, 0)], args="exponent axis broadcast", gradient=pow_rule)
+operator("SumReduceLike", inputs=2, outputs=1, args="axis axis_str order")
 
 
-operator(
-    "Add",
-    inputs=2,
-    outputs=1,
-    inplace=[(0, 0), (1, 0)],
-    args="broadcast axis",
-    gradient=emit("AddGradient", [GO(0), I(0), I(1)], [GI(0), GI(1)]),
-)
-operator("AddGradient", inputs=3, outputs=2, inplace=[(0, 0), (0, 1)])
-operator(
-    "Sub",
-    inputs=2,
-    outputs=1,
-    inplace=[(0, 0), (1, 0)],
-    args="broadcast axis",
-    gradient=emit("SubGradient", [GO(0), I(0), I(1)], [GI(0), GI(1)]),
-)
-operator("SubGradient", inputs=3, outputs=2, inplace=[(0, 0), (0, 1)])
-operator(
-    "Mul",
-    inputs=2,
-    outputs=1,
-    inplace=[(0, 0), (1, 0)],
-    args="broadcast axis",
-    gradient=emit("MulGradient", [GO(0), I(0), I(1)], [GI(0), GI(1)]),
-)
-operator("MulGradient", inputs=3, outputs=2, inplace=[(0, 0), (0, 1)])
-operator(
-    "Div",
-    inputs=2,
-    outputs=1,
-    inplace=[(0, 0)],
-    args="broadcast axis",
-    gradient=emit("DivGradient", [GO(0), I(0), I(1), O(0)], [GI(0), GI(1)]),
-)
-operator("DivGradient", inputs=(3, 4), outputs=2, inplace=[(0, 0)])
+@kernel("Pow")
+@only("float32")
+def power(
+    xp: Any,
+    x: Array,
+    exponents: Array | None = None,
+    *,
+    exponent: float | None = None,
+    broadcast: bool = False,
+    axis: int = -1,
+    axis_str: str = "",
+    order: str = "NCHW",
+) -> Array:
+    """One exponent as an argument, or an array of them; which is broadcast only where `broadcast` says so."""
+    require((exponent is None) != (exponents is None), "the exponent is an argument or an input, and one of the two")
+    if exponents is None:
+        return _to_the(xp, x, exponent)
+    if not broadcast:
+        require_same_shape(x, exponents)
+    return xp.power(*Broadcast(x, exponents, broadcast, axis, axis_str, order).arrays(xp))
+
+
+def _to_the(xp: Any, x: Array, exponent: float | None) -> Array:
+    """Square roots differ from powers at minus infinity, which upstream shows."""
+    if exponent == 0.5:
+        return xp.sqrt(x)
+    if exponent == -0.5:
+        return 1 / xp.sqrt(x)
+    return xp.power(x, exponent)
+
+
+@kernel("SumReduceLike")
+@only("float32", "float64")
+def sum_reduce_like(xp: Any, a: Array, b: Array, *, axis: int = -1, axis_str: str = "", order: str = "NCHW") -> Array:
+    """Sum `a` down to the shape of `b`, as if `b` had been broadcast to it."""
+    return Broadcast(a, b, True, axis, axis_str, order).sums(xp, a, a)[1]
+
+
+# Many arrays of one shape.
+
+
+def _all_inputs(maker: Maker) -> list[str]:
+    """Gradients for every input."""
+    return [maker.GI(i) for i in range(len(maker.op.inputs))]
+
+
+def extremum_rule(type: str) -> Rule:
+    """Max and Min: the gradient operator compares the output with every input."""
+
+    def rule(maker: Maker) -> list[GradientOp]:
+        return [maker.make(type, [maker.O(0), maker.GO(0), *maker.op.inputs], _all_inputs(maker))]
+
+    return rule
+
+
+def mean_rule(maker: Maker) -> list[GradientOp]:
+    """Every input gets its share of the output's gradient."""
+    return [maker.make("MeanGradient", [maker.GO(0)], _all_inputs(maker))]
+
+
+def weighted_sum_rule(maker: Maker) -> list[GradientOp]:
+    """Inputs alternate between arrays and weights; weights get a gradient where `grad_on_w` asks, behind the arrays."""
+    count = len(maker.op.inputs)
+    outputs = [maker.GI(i) for i in range(0, count, 2)]
+    if maker.args.flag("grad_on_w"):
+        outputs += [maker.GI(i) for i in range(1, count, 2)]
+    return [maker.make("WeightedSumGradient", [maker.GO(0), *maker.op.inputs], outputs)]
+
+
 operator("Sum", inputs=(1, MANY), outputs=1, inplace=[(0, 0)], gradient=pass_through())
 operator("SumInt", inputs=(1, MANY), outputs=1, inplace=[(0, 0)])
 operator("SumRelu", inputs=(1, MANY), outputs=1, inplace=[(0, 0)])
@@ -163,34 +314,160 @@ operator(
     inplace=[(0, 0)],
     gradient=weighted_sum_rule,
 )
-operator(
-    "WeightedSumGradient",
-    outputs=(1, MANY),
-    arities=lambda i, o: i % 2 == 1 and o >= 1,
-)
+operator("WeightedSumGradient", outputs=(1, MANY), arities=lambda i, o: i % 2 == 1 and o >= 1)
+operator("ScaleBlobs", inputs=(1, MANY), outputs=(1, MANY), inplace="any", args="scale")
+
+
+@kernel("Sum")
+@only(*NUMBERS)
+def sum_all(xp: Any, *arrays: Array) -> Array:
+    require_same_shape(*arrays)
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        total += array
+    return total
+
+
+@kernel("SumInt")
+@only("int32")
+def sum_int(xp: Any, *arrays: Array) -> Array:
+    return sum_all(xp, *arrays)
+
+
+@kernel("SumRelu")
+@only("float32")
+def sum_relu(xp: Any, *arrays: Array) -> Array:
+    return xp.maximum(sum_all(xp, *arrays), 0)
+
+
+@kernel("Max")
+@only("float32")
+def largest(xp: Any, *arrays: Array) -> Array:
+    require_same_shape(*arrays)
+    found = arrays[0].copy()
+    for array in arrays[1:]:
+        found = xp.maximum(found, array)
+    return found
+
+
+@kernel("Min")
+@only("float32")
+def smallest(xp: Any, *arrays: Array) -> Array:
+    require_same_shape(*arrays)
+    found = arrays[0].copy()
+    for array in arrays[1:]:
+        found = xp.minimum(found, array)
+    return found
+
+
+@kernel("MaxGradient", "MinGradient")
+@only("float32")
+def extremum_gradient(xp: Any, y: Array, dy: Array, *arrays: Array) -> tuple[Array, ...]:
+    """Every input that ties gets the whole gradient."""
+    require_same_shape(y, dy, *arrays)
+    return tuple(xp.where(array == y, dy, 0) for array in arrays)
+
+
+@kernel("Mean")
+@only("float32", "float64")
+def mean(xp: Any, *arrays: Array) -> Array:
+    return sum_all(xp, *arrays) * (1 / len(arrays))
+
+
+@kernel("MeanGradient")
+@only("float32", "float64")
+def mean_gradient(xp: Any, dy: Array, *, ctx: Context) -> tuple[Array, ...]:
+    return (dy * (1 / ctx.outputs),) * ctx.outputs
+
+
+@kernel("WeightedSum")
+@only("float32")
+def weighted_sum(xp: Any, *arrays_and_weights: Array) -> Array:
+    """A weight of 0 leaves its array out, NaN and all."""
+    arrays, weights = _weighted(arrays_and_weights)
+    total = xp.zeros_like(arrays[0])
+    for array, weight in zip(arrays, weights, strict=True):
+        total += xp.where(weight == 0, 0, weight * like(total, array))
+    return total
+
+
+@kernel("WeightedSumGradient")
+@only("float32")
+def weighted_sum_gradient(xp: Any, dy: Array, *arrays_and_weights: Array, grad_on_w: bool = False) -> tuple[Array, ...]:
+    """Gradients of the arrays, then (`grad_on_w`) those of the weights, of shape (1,)."""
+    arrays, weights = _weighted(arrays_and_weights)
+    require_same_shape(dy, *arrays)
+    found = tuple(weight * dy for weight in weights)
+    return found + tuple(xp.sum(array * dy).reshape(1) for array in arrays) if grad_on_w else found
+
+
+def _weighted(arrays_and_weights: tuple[Array, ...]) -> tuple[list[Array], list[Array]]:
+    arrays, weights = arrays_and_weights[::2], arrays_and_weights[1::2]
+    require(arrays[0].size > 0, "there is nothing to sum")
+    require(all(weight.size == 1 for weight in weights), "each weight must be a single number")
+    return list(arrays), [weight.reshape(()) for weight in weights]
+
+
+@kernel("ScaleBlobs")
+@only("float32")
+def scale_blobs(xp: Any, *arrays: Array, scale: float = 1.0) -> tuple[Array, ...]:
+    return tuple(array * scale for array in arrays)
+
+
+# One array.
+
 operator("Scale", inputs=1, outputs=1, inplace=[(0, 0)], args="scale", gradient=emit("Scale", [GO(0)], [GI(0)]))
 operator("Negative", inputs=1, outputs=1, inplace=[(0, 0)], gradient=emit("Negative", [GO(0)], [GI(0)]))
-operator("And", inputs=2, outputs=1, inplace=[(0, 0)], args="broadcast axis", gradient=SHOULD_NOT)
-operator("Or", inputs=2, outputs=1, inplace=[(0, 0)], args="broadcast axis", gradient=SHOULD_NOT)
-operator("Xor", inputs=2, outputs=1, inplace=[(0, 0)], args="broadcast axis", gradient=SHOULD_NOT)
-operator("Not", inputs=1, outputs=1, gradient=SHOULD_NOT)
-operator("BitwiseAnd", inputs=2, outputs=1, inplace=[(0, 0)], args="broadcast axis", gradient=SHOULD_NOT)
-operator("BitwiseOr", inputs=2, outputs=1, inplace=[(0, 0)], args="broadcast axis", gradient=SHOULD_NOT)
-operator("BitwiseXor", inputs=2, outputs=1, inplace=[(0, 0)], args="broadcast axis", gradient=SHOULD_NOT)
-operator("EQ", inputs=2, outputs=1, args="broadcast axis", gradient=SHOULD_NOT)
-operator("NE", inputs=2, outputs=1, args="broadcast axis", gradient=SHOULD_NOT)
-operator("LT", inputs=2, outputs=1, args="broadcast axis", gradient=SHOULD_NOT)
-operator("LE", inputs=2, outputs=1, args="broadcast axis", gradient=SHOULD_NOT)
-operator("GT", inputs=2, outputs=1, args="broadcast axis", gradient=SHOULD_NOT)
-operator("GE", inputs=2, outputs=1, args="broadcast axis", gradient=SHOULD_NOT)
 operator("Mod", inputs=1, outputs=1, inplace=[(0, 0)], args="divisor sign_follow_divisor")
 operator("ModOp", checked=False, runs=False, gradient=SHOULD_NOT)
-operator("Where", inputs=3, outputs=1, gradient=SHOULD_NOT)
-operator("Pow", inputs=(1, 2), outputs=1, inplace=[(0, 0), (1, 0)], args="exponent axis broadcast", gradient=pow_rule)
+operator("ReplaceNaN", inputs=1, outputs=1, inplace=[(0, 0)], args="value", gradient=SHOULD_NOT)
+
+
+@kernel("Scale")
+@only("float32", "float64")
+def scale_kernel(xp: Any, x: Array, *, scale: float = 1.0) -> Array:
+    return x * scale
+
+
+@kernel("Negative")
+@only(*NUMBERS)
+def negative(xp: Any, x: Array) -> Array:
+    return -x
+
+
+@kernel("Mod")
+@only("int32", "int64")
+def mod(xp: Any, x: Array, *, divisor: int = 0, sign_follow_divisor: bool = False) -> Array:
+    """The remainder has the sign of the element, or with `sign_follow_divisor` that of the divisor."""
+    require(divisor != 0, "the divisor must not be 0")
+    remainder = xp.remainder(x.astype("int64"), divisor)
+    if not sign_follow_divisor:
+        other_sign = (remainder != 0) & ((x < 0) != (divisor < 0))
+        remainder = xp.where(other_sign, remainder - divisor, remainder)
+    return remainder.astype(x.dtype)
+
+
+@kernel("ReplaceNaN")
+@only("float32", "float64")
+def replace_nan(xp: Any, x: Array, *, value: float = 0.0) -> Array:
+    return xp.where(xp.isnan(x), xp.full_like(x, value), x)
+
+
+# An array and vectors.
+
+
+def row_mul_rule(maker: Maker) -> list[GradientOp]:
+    """The weights' gradient is the product, summed over each row."""
+    dy, dw = maker.GO(0), maker.GI(1)
+    products = dw + "before_aggregate"
+    return [
+        maker.make("RowMul", [dy, maker.I(1)], [maker.GI(0)]),
+        maker.make("Mul", [dy, maker.I(0)], [products]),
+        maker.make("ReduceTailSum", [products], [dw]),
+    ]
+
+
 operator("RowMul", inputs=2, outputs=1, gradient=row_mul_rule)
-operator("SumReduceLike", inputs=2, outputs=1, args="axis axis_str order")
-operator("ScaleBlobs", inputs=(1, MANY), outputs=(1, MANY), inplace="any", args="scale")
-operator("IsMemberOf", inputs=1, outputs=1, args="value dtype", gradient=SHOULD_NOT)
 operator(
     "ElementwiseLinear",
     inputs=3,
@@ -199,9 +476,45 @@ operator(
     gradient=emit("ElementwiseLinearGradient", [GO(0), I(0), I(1)], [GI(0), GI(1), GI(2)]),
 )
 operator("ElementwiseLinearGradient", inputs=3, outputs=3)
-operator("StumpFunc", inputs=1, outputs=1, gradient=NONE)
-operator("StumpFuncIndex", inputs=1, outputs=2, gradient=NONE)
-operator("Assert", inputs=1, outputs=0, args="error_msg")
-operator("ReplaceNaN", inputs=1, outputs=1, inplace=[(0, 0)], args="value (optional)", gradient=SHOULD_NOT)
-operator("IsNaN", inputs=1, outputs=1)
 operator("BatchBoxCox", inputs=3, outputs=1, inplace=[(0, 0)], gradient=NOT_IMPLEMENTED)
+
+
+@kernel("RowMul")
+@only("float32")
+def row_mul(xp: Any, rows: Array, weights: Array) -> Array:
+    require(rows.ndim > 0 and len(rows) == weights.size, "there must be one weight for each row")
+    return rows * weights.reshape(-1, *[1] * (rows.ndim - 1))
+
+
+@kernel("ElementwiseLinear")
+@only("float32")
+def elementwise_linear(xp: Any, x: Array, a: Array, b: Array, *, axis: int = 1) -> Array:
+    """Scale and shift along everything from `axis` on, taken as one dimension."""
+    rows = _rows(x, a, axis)
+    require(b.shape == a.shape, "there must be as many shifts as factors")
+    return (rows * a + b).reshape(x.shape)
+
+
+@kernel("ElementwiseLinearGradient")
+@only("float32")
+def elementwise_linear_gradient(xp: Any, dy: Array, x: Array, a: Array, *, axis: int = 1) -> tuple[Array, Array, Array]:
+    rows, grads = _rows(x, a, axis), _rows(like(x, dy), a, axis)
+    return (grads * a).reshape(x.shape), xp.sum(grads * rows, axis=0), xp.sum(grads, axis=0)
+
+
+def _rows(x: Array, a: Array, axis: int) -> Array:
+    rows = as_matrix(x, axis)
+    require(a.shape == rows.shape[1:], f"there must be {rows.shape[1]} factors, but their shape is {a.shape}")
+    return rows
+
+
+@kernel("BatchBoxCox")
+@only("float32", "float64")
+def batch_box_cox(xp: Any, x: Array, lambda1: Array, lambda2: Array) -> Array:
+    """The Box-Cox transform of each column, shifted by `lambda2`; the logarithm where `lambda1` is 0."""
+    columns = x.size // len(x) if x.ndim and len(x) else lambda1.size
+    require(lambda1.shape == lambda2.shape == (columns,), f"there must be {columns} lambdas of each kind")
+    shifted = xp.maximum(x.reshape(len(x), columns) + lambda2, 1e-6)
+    exponent = xp.where(lambda1 == 0, 1, lambda1)
+    transformed = xp.where(lambda1 == 0, xp.log(shifted), (xp.power(shifted, exponent) - 1) / exponent)
+    return transformed.reshape(x.shape)

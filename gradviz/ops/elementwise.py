@@ -6,7 +6,7 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from gradviz.ops._arrays import erf
+from gradviz.ops._arrays import erf, on_host
 from gradviz.ops._checks import NUMBERS, like, only, require, require_same_shape
 from gradviz.ops.arguments import arg, values
 from gradviz.ops.dtypes import expect
@@ -430,7 +430,7 @@ def _written(x: Array) -> Array:
     """Numbers as text, floats with six decimals. Text lies on the host, whatever the backend."""
     import numpy as np
 
-    host = x.get() if hasattr(x, "get") else x
+    host = on_host(x)
     form = "%f" if host.dtype.kind == "f" else "%d"
     written = np.empty(host.shape, dtype=object)
     written.reshape(-1)[:] = [(form % value).encode() for value in host.reshape(-1)]
