@@ -1,13 +1,14 @@
 """What convolutions compute: correlation of pictures with a bank of filters, and its two gradients.
 
-Each is one product of matrices per group, over windows gathered into columns in a single copy. Pictures are
-(N, C, *size), filters (M, C/groups, *kernel), results (N, M, *out). Batches are worked off in pieces, so that the
-columns of a piece stay small enough to be used again from the cache.
+Pictures are (N, C, *size), filters (M, C/groups, *kernel), results (N, M, *out). The windows are gathered into columns
+in a single copy and multiplied by the filters: small pictures together, as one product, large ones each by itself. A
+batch is worked off in parts, so that the columns of a part stay small enough to be used again from the cache.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gradviz.ops._windows import gather, padded, scatter
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 
     from gradviz.ops._windows import Windows
 
-_COLUMNS_AT_ONCE = {"numpy": 2**22, "cupy": 2**28}
-"""Most elements of gathered columns at a time, by namespace."""
+_ELEMENTS_AT_ONCE = {"numpy": 2**18, "cupy": 2**28}
+"""About how many elements of columns a part has, by namespace."""
+
+_WINDOWS_AT_ONCE = 1024
+"""How many windows a product should have at least, to be worth the while."""
 
 
 def correlate(xp: Any, x: Any, filters: Any, w: Windows, groups: int) -> Any:
@@ -29,8 +33,11 @@ def correlate(xp: Any, x: Any, filters: Any, w: Windows, groups: int) -> Any:
         return (banks @ _flat(x, groups)).reshape(n, m, *w.out)
     y = xp.empty((n, m, *w.out), x.dtype)
     for part in _parts(xp, x, w):
-        made = banks @ _columns(xp, x[part], w, groups)
-        y[part] = made.reshape(m, -1, *w.out).swapaxes(0, 1)
+        if _is_small(w):
+            made = banks @ _columns_together(xp, x[part], w, groups)
+            y[part] = made.reshape(m, -1, *w.out).swapaxes(0, 1)
+        else:
+            xp.matmul(banks, _columns(xp, x[part], w, groups), out=_flat(y[part], groups))
     return y
 
 
@@ -39,7 +46,10 @@ def correlate_filters(xp: Any, x: Any, dy: Any, w: Windows, groups: int) -> Any:
     channels, m = x.shape[1] // groups, dy.shape[1]
     gradient = xp.zeros((groups, m // groups, channels * math.prod(w.kernel)), x.dtype)
     for part in _parts(xp, x, w):
-        gradient += _rows(dy[part], groups) @ _columns(xp, x[part], w, groups).swapaxes(1, 2)
+        if _is_small(w):
+            gradient += _rows_together(dy[part], groups) @ _columns_together(xp, x[part], w, groups).swapaxes(1, 2)
+        else:
+            gradient += (_flat(dy[part], groups) @ _columns(xp, x[part], w, groups).swapaxes(2, 3)).sum(axis=0)
     return gradient.reshape(m, channels, *w.kernel)
 
 
@@ -49,19 +59,40 @@ def correlate_data(xp: Any, dy: Any, filters: Any, w: Windows, groups: int) -> A
     turned = _banks(filters, groups).swapaxes(1, 2)
     if w.is_pointwise:
         return (turned @ _flat(dy, groups)).reshape(n, channels, *w.size)
+    # Gathering is cheaper than scattering, but only if turning the filters round costs less than is won by it.
+    if max(w.stride) == 1 and filters.shape[0] <= min(2 * channels, 2 * groups * n * math.prod(w.out)):
+        return correlate(xp, dy, _reversed_filters(filters, groups), _reversed_windows(w), groups)
     x = xp.empty((n, channels, *w.size), dy.dtype)
     rank = len(w.kernel)
     for part in _parts(xp, x, w):
-        columns = (turned @ _rows(dy[part], groups)).reshape(channels, *w.kernel, -1, *w.out)
-        x[part] = scatter(xp, columns.transpose(rank + 1, *range(rank + 1), *range(rank + 2, columns.ndim)), w)
+        if _is_small(w):
+            columns = (turned @ _rows_together(dy[part], groups)).reshape(channels, *w.kernel, -1, *w.out)
+            columns = columns.transpose(rank + 1, *range(rank + 1), *range(rank + 2, columns.ndim))
+        else:
+            columns = (turned @ _flat(dy[part], groups)).reshape(-1, channels, *w.kernel, *w.out)
+        x[part] = scatter(xp, columns, w)
     return x
+
+
+def _reversed_filters(filters: Any, groups: int) -> Any:
+    """Filters that lead from results back to pictures, where windows lie step by step: (C, M/groups, *kernel)."""
+    m, channels, *kernel = filters.shape
+    split = filters.reshape(groups, m // groups, channels, *kernel).swapaxes(1, 2)
+    return split[(..., *(slice(None, None, -1) for _ in kernel))].reshape(groups * channels, m // groups, *kernel)
+
+
+def _reversed_windows(w: Windows) -> Windows:
+    """The geometry that belongs to `_reversed_filters`."""
+    reach = [(kernel - 1) * dilation for kernel, dilation in zip(w.kernel, w.dilation, strict=True)]
+    head, tail = (tuple(r - pad for r, pad in zip(reach, pads, strict=True)) for pads in (w.head, w.tail))
+    return replace(w, head=head, tail=tail, size=w.out, out=w.size)
 
 
 def locally_correlate(xp: Any, x: Any, filters: Any, w: Windows, groups: int) -> Any:
     """As `correlate`, but each window has filters of its own: `filters` are (*out, M, C/groups, *kernel)."""
     m = filters.shape[len(w.out)]
     made = _local_banks(filters, w, groups) @ _local_columns(xp, x, w, groups)
-    return made.reshape(*w.out, m, x.shape[0]).transpose(made_first(len(w.out)))
+    return made.reshape(*w.out, m, x.shape[0]).transpose(_batch_first(len(w.out)))
 
 
 def locally_correlate_filters(xp: Any, x: Any, dy: Any, w: Windows, groups: int) -> Any:
@@ -79,15 +110,21 @@ def locally_correlate_data(xp: Any, dy: Any, filters: Any, w: Windows, groups: i
     return scatter(xp, columns.transpose(last, *range(rank, last), *range(rank)), w)
 
 
-def made_first(rank: int) -> tuple[int, ...]:
+def _batch_first(rank: int) -> tuple[int, ...]:
     """Axes that bring (*out, M, N) into the order (N, M, *out)."""
     return (rank + 1, rank, *range(rank))
 
 
+def _is_small(w: Windows) -> bool:
+    """Whether pictures have so few windows that several are better worked off together."""
+    return math.prod(w.out) < _WINDOWS_AT_ONCE // 4
+
+
 def _parts(xp: Any, x: Any, w: Windows) -> Iterator[slice]:
-    """Slices of the batch whose columns are not too many at once."""
-    each = x.shape[1] * math.prod(w.kernel) * math.prod(w.out)
-    step = max(1, _COLUMNS_AT_ONCE.get(xp.__name__, 2**22) // max(1, each))
+    """Slices of the batch whose columns are neither too few nor too many at once."""
+    count = max(1, math.prod(w.out))
+    least = -(-_WINDOWS_AT_ONCE // count) if _is_small(w) else 1
+    step = max(least, _ELEMENTS_AT_ONCE[xp.__name__] // (x.shape[1] * math.prod(w.kernel) * count))
     for first in range(0, x.shape[0], step):
         yield slice(first, first + step)
 
@@ -98,21 +135,26 @@ def _banks(filters: Any, groups: int) -> Any:
 
 
 def _flat(x: Any, groups: int) -> Any:
-    """Pictures as they lie: (N, groups, C/groups, size)."""
+    """Pictures or results as they lie: (N, groups, channels/groups, size)."""
     return x.reshape(x.shape[0], groups, x.shape[1] // groups, math.prod(x.shape[2:]))
 
 
 def _columns(xp: Any, x: Any, w: Windows, groups: int) -> Any:
-    """Windows as columns: (groups, C/groups · kernel, N · out)."""
+    """Windows as columns, for each picture: (N, groups, C/groups · kernel, out)."""
+    elements = x.shape[1] // groups * math.prod(w.kernel)
+    return gather(xp, padded(xp, x, w), w).reshape(x.shape[0], groups, elements, math.prod(w.out))
+
+
+def _columns_together(xp: Any, x: Any, w: Windows, groups: int) -> Any:
+    """Windows as columns, of all pictures: (groups, C/groups · kernel, N · out)."""
     view = gather(xp, padded(xp, x, w), w)
     rank = len(w.kernel)
-    return view.transpose(*range(1, rank + 2), 0, *range(rank + 2, view.ndim)).reshape(
-        groups, x.shape[1] // groups * math.prod(w.kernel), -1
-    )
+    elements = x.shape[1] // groups * math.prod(w.kernel)
+    return view.transpose(*range(1, rank + 2), 0, *range(rank + 2, view.ndim)).reshape(groups, elements, -1)
 
 
-def _rows(dy: Any, groups: int) -> Any:
-    """Results as rows: (groups, M/groups, N · out)."""
+def _rows_together(dy: Any, groups: int) -> Any:
+    """Results as rows, of all pictures: (groups, M/groups, N · out)."""
     return dy.swapaxes(0, 1).reshape(groups, dy.shape[1] // groups, -1)
 
 

@@ -91,7 +91,7 @@ def _sum_over_pictures(dy: Any) -> Any:
 
 @kernel("Conv", "Conv1D", "Conv2D", "Conv3D")
 def conv(xp: Any, x: Any, filters: Any, bias: Any = None, *, group: int = 1, order: str = "NCHW", **args: Any) -> Any:
-    """X (N, C, ...) with filters (M, C/group, ...) gives (N, M, ...); `order` NHWC has the channels last in all three."""
+    """X (N, C, ...) with filters (M, C/group, ...) gives (N, M, ...); NHWC has the channels last in all three."""
     x, filters, w = _prepared(x, filters, group, order, args)
     y = _with_bias(_correlate.correlate(xp, x, filters, w, group), bias)
     return channels_last(xp, y, order)
