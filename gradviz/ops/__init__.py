@@ -29,6 +29,7 @@ FAMILIES = (
     "segments",
     "sequences",
     "shape",
+    "sparse",
     "strings",
     "system",
     "vision",

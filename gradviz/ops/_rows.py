@@ -82,6 +82,11 @@ def add_along(xp: Any, values: Array, index: Array, axis: int, size: int) -> Arr
     return xp.moveaxis(summed, 0, axis)
 
 
+def beside(data: Array, index: Array) -> Array:
+    """An index or mask into `data`, brought to where `data` is: text lives on the host with every backend."""
+    return index.get() if data.dtype.kind == "O" and hasattr(index, "get") else index
+
+
 def namespace(xp: Any, *arrays: Array) -> Any:
     """The array namespace for these arrays: text lives on the host with every backend."""
     if all(array.dtype.kind == "O" for array in arrays) and arrays:

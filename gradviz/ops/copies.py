@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gradviz.ops._checks import require
 from gradviz.ops.arguments import arg
-from gradviz.ops.registry import NONE, operator
+from gradviz.ops.registry import NONE, kernel, operator
 from gradviz.ops.rules import GI, GO, I, each_part, emit, pass_through
 
 if TYPE_CHECKING:
     from gradviz.ops.records import GradientOp
     from gradviz.ops.rules import Maker
+
+Array = Any
 
 
 def _ensure_dense_gradient(m: Maker) -> list[GradientOp]:
@@ -36,3 +39,42 @@ operator("EnsureDense", inputs=1, outputs=1, inplace=[(0, 0)], gradient=_ensure_
 operator("NegateGradient", inputs=1, outputs=1, inplace=[(0, 0)], gradient=emit("Negative", [GO(0)], [GI(0)]))
 operator("StopGradient", inputs=1, outputs=1, inplace=[(0, 0)], gradient=NONE)
 operator("ZeroGradient", inputs=1, outputs=0, gradient=emit("ConstantFill", [I(0)], [GI(0)], arg("value", 0.0)))
+
+
+@kernel(
+    "Copy",
+    "CopyCPUToGPU",
+    "CopyGPUToCPU",
+    "CopyCPUToIDEEP",
+    "CopyIDEEPToCPU",
+    "CopyFromCPUInput",
+    "Alias",
+    "EnsureCPUOutput",
+    "NegateGradient",
+    "StopGradient",
+)
+def copy(xp: Any, x: Array) -> Array:
+    """The same elements: one backend holds all arrays of a run, whatever device the net says."""
+    return x
+
+
+@kernel("CopyOnDeviceLike")
+def copy_on_device_like(xp: Any, x: Array, like: Array) -> Array:
+    return x
+
+
+@kernel("AliasWithName")
+def alias_with_name(xp: Any, x: Array, *, name: str = "") -> Array:
+    return x
+
+
+@kernel("EnsureDense")
+def ensure_dense(xp: Any, x: Array) -> Array:
+    require(x.ndim > 0, "the input has to be at least a vector")
+    return x
+
+
+@kernel("ZeroGradient")
+def zero_gradient(xp: Any, x: Array) -> tuple[()]:
+    """It has no output: it only stops a gradient from being missing."""
+    return ()
