@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from gradviz.nets import strict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
@@ -46,10 +45,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One step of the way to a finding: the `index`-th field `name`, its tag at `start`, its content in `body:end`."""
+    """One step of the way to a finding: the `index`-th field `name`, its key at `start`, its content in `body:end`.
+
+    The key is the field's number times eight plus its wire type.
+    """
 
     name: str
     index: int
+    key: int
     start: int
     body: int
     end: int
@@ -151,14 +154,14 @@ class _Walk:
         frame.seen[number] = index + 1
         name = part.name if part else f"field {number}"
         if number == 0 or wire not in (VARINT, FIXED64, DELIMITED, FIXED32):
-            yield self._finding("broken", start, Place(name, index, start, self.at, self.at))
+            yield self._finding("broken", start, Place(name, index, tag, start, self.at, self.at))
             return
         size = self._size(wire, frame.end)
         if isinstance(size, Finding):
-            place = Place(name, index, start, self.at, self.at)
+            place = Place(name, index, tag, start, self.at, self.at)
             yield self._finding(size.kind, size.offset, place)
             return
-        place = Place(name, index, start, self.at, self.at + size)
+        place = Place(name, index, tag, start, self.at, self.at + size)
         yield from self._content(frame, part, wire, place)
 
     def _content(self, frame: _Frame, part: Part | None, wire: int, place: Place) -> Iterator[Finding]:
@@ -223,22 +226,9 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def top_level(data: bytes, most: int = 1_000_000) -> tuple[Mapping[int, int], bool]:
-    """Which fields stand on the outermost level, as far as the data can be walked.
-
-    Returns:
-        How often each key `number * 8 + wire type` occurs, and whether the walk came to an end of data (whole or cut).
-    """
-    walk = _Walk(data, Shape("any"))
-    counts: dict[int, int] = {}
-    for finding in islice(walk.findings(), most):
-        if finding.kind != "unknown":
-            return counts, finding.kind == "cut"
-        key = _key_at(data, finding.offset)
-        counts[key] = counts.get(key, 0) + 1
-    return counts, True
-
-
-def _key_at(data: bytes, offset: int) -> int:
-    key = _Walk(data[offset : offset + _LONGEST_VARINT], Shape("any"))._varint(_LONGEST_VARINT)
-    return key if isinstance(key, int) else 0
+def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Key and content of each field of the outermost message, as far as the data can be walked; the last may be cut."""
+    for finding in _Walk(data, Shape("any")).findings():
+        if finding.kind == "unknown":
+            place = finding.way[-1]
+            yield place.key, data[place.body : place.end]
