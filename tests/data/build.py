@@ -1,7 +1,7 @@
 """Make the compact vectors that the tests stand on from recorded ones: `python tests/data/build.py FOLDER`.
 
-FOLDER holds `gradients/*.jsonl` and `operators/*.npz` as recorded from Caffe2 1.8.1. All gradient vectors are kept,
-without what is said twice; of the kernel vectors a few small and unlike cases of each type.
+FOLDER holds `gradients/*.jsonl`, `traces/*.jsonl.gz` and `operators/*.npz` as recorded from Caffe2 1.8.1. All gradient
+vectors and walks are kept, without what is said twice; of the kernel vectors a few small and unlike cases of each type.
 """
 
 import gzip
@@ -46,6 +46,38 @@ def kernels(recorded: Path, target: Path) -> None:
     np.savez_compressed(target, manifest=np.frombuffer(text, np.uint8), **kept)
 
 
+TRACE_NOT_KEPT = ("net_pbtxt", "gradient_ops", "variants", "reorderable", "order_causes", "canonical_seen")
+STEP_NOT_KEPT = ("gradient_ops", "op_type", "sparse_partial")
+
+
+def traces(recorded: Path, target: Path) -> None:
+    """All recorded walks, without what is said twice and without the recorded words of errors."""
+    target.mkdir(parents=True, exist_ok=True)
+    for path in sorted(recorded.glob("*.jsonl.gz")):
+        buffer = io.BytesIO()
+        with (
+            gzip.open(path, "rt", encoding="utf-8") as lines,
+            gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=9, mtime=0) as out,
+        ):
+            for line in lines:
+                out.write(json.dumps(compact_trace(json.loads(line)), separators=(",", ":")).encode() + b"\n")
+        (target / path.name).write_bytes(buffer.getvalue())
+
+
+def compact_trace(record: dict) -> dict:
+    kept = {key: value for key, value in record.items() if key not in TRACE_NOT_KEPT}
+    if kept["error"]:
+        kept["error"] = {key: value for key, value in kept["error"].items() if key != "message"}
+    if kept["init"]:
+        kept["init"] = {key: value for key, value in kept["init"].items() if key != "ops"}
+    kept["steps"] = [{key: value for key, value in step.items() if key not in STEP_NOT_KEPT} for step in kept["steps"]]
+    for step in kept["steps"]:
+        for each in step.get("accumulation", ()):
+            if isinstance(each.get("verified"), dict):
+                each["verified"] = "refused"
+    return kept
+
+
 def arrays_of(row: dict, arrays: Mapping, number: int) -> dict:
     found = {}
     for side, entries in (("in", row["inputs"]), ("out", row["outputs"])):
@@ -86,4 +118,5 @@ def looks(row: dict) -> tuple:
 if __name__ == "__main__":
     source = Path(sys.argv[1])
     gradients(source / "gradients", HERE / "gradients" / "vectors.jsonl.gz")
+    traces(source / "traces", HERE / "traces")
     kernels(source / "operators", HERE / "operators" / "sample.npz")
