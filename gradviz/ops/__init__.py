@@ -29,6 +29,7 @@ FAMILIES = (
     "segments",
     "sequences",
     "shape",
+    "statistics",
     "sparse",
     "strings",
     "system",
