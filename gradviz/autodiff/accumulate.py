@@ -16,7 +16,7 @@ from gradviz.proto import DeviceOption, OperatorDef
 
 if TYPE_CHECKING:
     from gradviz.autodiff.generators import Generator
-    from gradviz.autodiff.walk import Walk
+    from gradviz.autodiff.walk import Visiting, Walk
     from gradviz.ops.records import Gradient
 
 SUM_TAG = "is_auto_gen_sum_ops:1"
@@ -26,34 +26,32 @@ ONLY_SUM_TAG = "only_keep_is_auto_gen_sum_ops_tag:1"
 """Extra info of a generator that asks for a sum with the tag and nothing else of its device option."""
 
 
-def accumulate(walk: Walk, index: int) -> None:
-    """Add up the gradients of the inputs that `index` is the first to read.
+def accumulate(walk: Walk, visit: Visiting) -> None:
+    """Add up the gradients of the inputs that the visited operator is the first to read.
 
     Raises:
         GradientError: phases `verify` and `sum_conflict`.
     """
-    read = walk.versions[index][0]
     totals: dict[str, Gradient] = {}
-    for blob, version in read.items():  # upstream goes through a set; this order is one that it may take
-        usages = walk.usages[blob][version]
-        if _verify(walk, index, blob, version, usages):
-            totals[blob] = _add_up(walk, index, blob, version)
-    walk.set_gradients(index, totals, summed=True)
+    for blob, version in visit.read.items():  # upstream goes through a set; this order is one that it may take
+        usages = walk.usages[blob, version]
+        if len(usages) == 1:
+            walk.emit(Verify(visit.op_index, blob, version, usages, "single_use", 0, False))
+        elif usages[0] != visit.index:
+            walk.emit(Verify(visit.op_index, blob, version, usages, "not_first", 0, False))
+        elif _verify(walk, visit, blob, version, usages):
+            totals[blob] = _add_up(walk, visit, blob, version)
+    walk.set_gradients(visit.op_index, totals, summed=True)
 
 
-def _verify(walk: Walk, index: int, blob: str, version: int, usages: list[int]) -> bool:
-    op_index = index + walk.recording.offset
-    if len(usages) <= 1 or usages[0] != index:
-        action = "single_use" if len(usages) <= 1 else "not_first"
-        walk.emit(Verify(op_index, blob, version, usages, action, 0, False))
-        return False
+def _verify(walk: Walk, visit: Visiting, blob: str, version: int, usages: list[int]) -> bool:
     generators = walk.generators.get((blob, version), [])
     if len({generator.kind for generator in generators}) > 1:
         raise diagnosis.mixed_kinds(walk, blob, version, generators)
     due = len(generators) >= 2
     if due:
         _agree_on_device(walk, blob, version, generators)
-    walk.emit(Verify(op_index, blob, version, usages, "due", len(generators), due))
+    walk.emit(Verify(visit.op_index, blob, version, usages, "due", len(generators), due))
     return due
 
 
@@ -74,21 +72,21 @@ def same_device(one: DeviceOption, two: DeviceOption) -> bool:
     return one.device_id == two.device_id
 
 
-def _add_up(walk: Walk, index: int, blob: str, version: int) -> Gradient:
+def _add_up(walk: Walk, visit: Visiting, blob: str, version: int) -> Gradient:
     generators = walk.generators[blob, version]
     base = _base_name(walk, blob, generators)
     total: Gradient
     if generators[0].kind == "dense":
-        protos, total = _dense_sum(walk, index, blob, generators, base)
+        protos, total = _dense_sum(walk, visit, blob, generators, base)
     else:
-        protos, total = _sparse_sum(walk, index, blob, generators, base)
+        protos, total = _sparse_sum(walk, visit, blob, generators, base)
     _set_device(walk, protos, generators)
     ops = tuple(GradientOp.from_proto(proto) for proto in protos)
     recording = walk.recording
     first = len(recording.gradient_ops)
     recording.gradient_ops.extend(ops)
     recording.op_marks.append(len(recording.events))
-    walk.emit(Accumulate(index + recording.offset, blob, version, first, ops, total))
+    walk.emit(Accumulate(visit.op_index, blob, version, first, ops, total))
     return total
 
 
@@ -105,7 +103,7 @@ def _base_name(walk: Walk, blob: str, generators: list[Generator]) -> str:
 
 
 def _dense_sum(
-    walk: Walk, index: int, blob: str, generators: list[Generator], base: str
+    walk: Walk, visit: Visiting, blob: str, generators: list[Generator], base: str
 ) -> tuple[list[OperatorDef], str]:
     names: list[str] = []
     renames = 0
@@ -117,7 +115,7 @@ def _dense_sum(
             first = False
             names.append(walk.output_of(g.op, g.idx))
         else:
-            names.append(_rename(walk, index, blob, (g.op, g.idx), renames))
+            names.append(_rename(walk, visit, blob, (g.op, g.idx), renames))
             renames += 1
     if base in names:  # Sum may only work in place on its first input
         at = names.index(base)
@@ -126,7 +124,7 @@ def _dense_sum(
 
 
 def _sparse_sum(
-    walk: Walk, index: int, blob: str, generators: list[Generator], base: str
+    walk: Walk, visit: Visiting, blob: str, generators: list[Generator], base: str
 ) -> tuple[list[OperatorDef], GradientSlice]:
     indices: list[str] = []
     values: list[str] = []
@@ -137,7 +135,7 @@ def _sparse_sum(
             if op is None or idx is None:
                 names.append(_passed(walk, blob, base, getattr(g.gradient, half)))
             else:
-                names.append(_rename(walk, index, blob, (op, idx), renamed[half]))
+                names.append(_rename(walk, visit, blob, (op, idx), renamed[half]))
                 renamed[half] += 1
     concats = [_concat(indices, f"{base}_indices_concat"), _concat(values, f"{base}_values_concat")]
     return concats, GradientSlice(concats[0].output[0], concats[1].output[0])
@@ -156,13 +154,13 @@ def _passed(walk: Walk, blob: str, base: str, gradient: str) -> str:
     return gradient
 
 
-def _rename(walk: Walk, index: int, blob: str, output: tuple[int, int], count: int) -> str:
+def _rename(walk: Walk, visit: Visiting, blob: str, output: tuple[int, int], count: int) -> str:
     recording = walk.recording
     old = walk.output_of(*output)
     new = f"_{old}_autosplit_{count}"
     walk.renamed[output] = new
     recording.rename_marks.append(len(recording.events))
-    walk.emit(Rename(index + recording.offset, blob, *output, old, new))
+    walk.emit(Rename(visit.op_index, blob, *output, old, new))
     return new
 
 

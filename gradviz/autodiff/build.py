@@ -17,7 +17,7 @@ from gradviz.ops.records import GradientSlice
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradviz.autodiff.walk import Walk
+    from gradviz.autodiff.walk import Visiting, Walk
     from gradviz.ops.records import Gradient, GradientOp
 
 Halves = dict[tuple[str, int], list[SparseGenerator]]
@@ -25,7 +25,7 @@ Halves = dict[tuple[str, int], list[SparseGenerator]]
 
 def build_generators(
     walk: Walk,
-    index: int,
+    visit: Visiting,
     made: Sequence[GradientOp],
     first: int,
     g_output: Sequence[Gradient],
@@ -35,7 +35,7 @@ def build_generators(
 
     Args:
         walk: the walk; its generators and gradient frontier are updated.
-        index: the forward operator, counted within the walk.
+        visit: the visit to the forward operator.
         made: the gradient operators, as the rule made them.
         first: where they stand in the list of gradient operators.
         g_output: gradients of the forward operator's outputs.
@@ -44,78 +44,81 @@ def build_generators(
     Raises:
         GradientError: phases `check_inputs`, `merge_sparse` and `build_generators`.
     """
-    local: list[str] = []
+    local: set[str] = set()
     halves: Halves = {}
-    for number, op in enumerate(made, first):
-        for name in op.inputs:
-            _check(walk, index, number, op, name, g_output, local)
-        local.extend(op.outputs)
-        _collect(walk, index, number, op, g_input, halves)
-    if halves:
-        _merge(walk, index, halves)
-    _pass_through(walk, index, g_input, local)
-    _move_frontier(walk, index, g_input)
+    if made:
+        outputs_of, inputs_of = _positions(g_output), _positions(g_input)
+        for number, op in enumerate(made, first):
+            _check(walk, visit, number, op, outputs_of, local)
+            local.update(op.outputs)
+            _collect(walk, visit, number, op, g_input, inputs_of, halves)
+        if halves:
+            _merge(walk, visit, halves)
+    _pass_through(walk, visit, g_input, local)
+    _move_frontier(walk, visit, g_input)
 
 
-def _position(gradients: Sequence[Gradient], name: str) -> int | None:
-    """The first gradient that is `name`, or has it as a half."""
+def _positions(gradients: Sequence[Gradient]) -> dict[str, int]:
+    """Where each name stands first among gradients, as a whole or as a half."""
+    found: dict[str, int] = {}
     for i, gradient in enumerate(gradients):
-        if gradient == name or (isinstance(gradient, GradientSlice) and name in gradient):
-            return i
-    return None
+        if type(gradient) is str:
+            found.setdefault(gradient, i)
+        elif gradient is not None:
+            found.setdefault(gradient[0], i)
+            found.setdefault(gradient[1], i)
+    return found
 
 
 def _check(
+    walk: Walk, visit: Visiting, number: int, op: GradientOp, outputs_of: dict[str, int], local: set[str]
+) -> None:
+    op_index, read, written, emit = visit.op_index, visit.read, visit.written, walk.emit
+    for name in op.inputs:
+        if name in outputs_of:
+            blob = visit.op.outputs[outputs_of[name]]
+            role, wanted, found = "gradient", written[blob], walk.gradient_frontier[blob]
+        elif name in written:
+            role, blob, wanted, found = "output", name, written[name], walk.frontier[name]
+        elif name in read:
+            role, blob, wanted, found = "input", name, read[name], walk.frontier[name]
+        else:
+            role, blob, wanted, found = "local" if name in local else "unknown", "", 0, 0
+        event = Check(op_index, number, op.type, name, role, blob, wanted, found)
+        emit(event)
+        if wanted != found or role == "unknown":
+            raise diagnosis.failed_check(event, walk)
+
+
+def _collect(
     walk: Walk,
-    index: int,
+    visit: Visiting,
     number: int,
     op: GradientOp,
-    name: str,
-    g_output: Sequence[Gradient],
-    local: list[str],
+    g_input: Sequence[Gradient],
+    inputs_of: dict[str, int],
+    halves: Halves,
 ) -> None:
-    forward = walk.ops[index]
-    read, written = walk.versions[index]
-    position = _position(g_output, name)
-    if position is not None:
-        blob = forward.outputs[position]
-        role, wanted, found = "gradient", written[blob], walk.gradient_frontier[blob]
-    elif name in written:
-        role, blob, wanted, found = "output", name, written[name], walk.frontier[name]
-    elif name in read:
-        role, blob, wanted, found = "input", name, read[name], walk.frontier[name]
-    else:
-        role, blob, wanted, found = "local" if name in local else "unknown", "", 0, 0
-    event = Check(index + walk.recording.offset, number, op.type, name, role, blob, wanted, found)
-    walk.emit(event)
-    if wanted != found or role == "unknown":
-        raise diagnosis.failed_check(event, walk)
-
-
-def _collect(walk: Walk, index: int, number: int, op: GradientOp, g_input: Sequence[Gradient], halves: Halves) -> None:
-    recording = walk.recording
-    op_index = index + recording.offset
-    inputs, read = walk.ops[index].inputs, walk.versions[index][0]
+    inputs, op_index = visit.op.inputs, visit.op_index
     walk.emit(Local(op_index, number, op.type, tuple(op.outputs)))
     for i, output in enumerate(op.outputs):
-        position = _position(g_input, output)
+        position = inputs_of.get(output)
         if position is None:
             continue
         if position >= len(inputs):
             raise diagnosis.surplus_gradient(position, len(inputs))
         blob, gradient = inputs[position], g_input[position]
-        version = read[blob]
-        if isinstance(gradient, GradientSlice):
+        version = visit.read[blob]
+        if type(gradient) is str:
+            dense = DenseGenerator(gradient, number, i, op)
+            walk.add_generator(blob, version, dense)
+            walk.emit(Dense(op_index, blob, version, dense, position, op.type))
+        else:
+            assert isinstance(gradient, GradientSlice)
             half = _half(gradient, output, number, i, op)
             halves.setdefault((blob, version), []).append(half)
             which = "values" if half.op_indices is None else "indices"
             walk.emit(Half(op_index, blob, version, half, which, op.type))
-        else:
-            assert gradient is not None
-            dense = DenseGenerator(gradient, number, i, op)
-            walk.generators.setdefault((blob, version), []).append(dense)
-            recording.generator_marks.append(len(recording.events))
-            walk.emit(Dense(op_index, blob, version, dense, position, op.type))
 
 
 def _half(gradient: GradientSlice, output: str, number: int, i: int, op: GradientOp) -> SparseGenerator:
@@ -124,14 +127,11 @@ def _half(gradient: GradientSlice, output: str, number: int, i: int, op: Gradien
     return SparseGenerator(gradient, (None, 0), (number, i), op)
 
 
-def _merge(walk: Walk, index: int, halves: Halves) -> None:
-    recording = walk.recording
-    # Upstream keeps halves by name, then by version; the order in which names came first is the order of merging.
+def _merge(walk: Walk, visit: Visiting, halves: Halves) -> None:
     for (blob, version), found in halves.items():
         merged = found[0] if len(found) == 1 else _merged(blob, found)
-        walk.generators.setdefault((blob, version), []).append(merged)
-        recording.generator_marks.append(len(recording.events))
-        walk.emit(Merge(index + recording.offset, blob, version, merged, len(found)))
+        walk.add_generator(blob, version, merged)
+        walk.emit(Merge(visit.op_index, blob, version, merged, len(found)))
 
 
 def _merged(blob: str, halves: list[SparseGenerator]) -> SparseGenerator:
@@ -153,39 +153,33 @@ def _merged(blob: str, halves: list[SparseGenerator]) -> SparseGenerator:
     return SparseGenerator(one.gradient, *where, one.source)
 
 
-def _pass_through(walk: Walk, index: int, g_input: Sequence[Gradient], local: list[str]) -> None:
-    recording = walk.recording
-    forward, read = walk.ops[index], walk.versions[index][0]
+def _pass_through(walk: Walk, visit: Visiting, g_input: Sequence[Gradient], local: set[str]) -> None:
+    inputs = visit.op.inputs
     for i, gradient in enumerate(g_input):
-        if i >= len(forward.inputs):
-            raise diagnosis.surplus_gradient(i, len(forward.inputs))
+        if i >= len(inputs):
+            raise diagnosis.surplus_gradient(i, len(inputs))
         if not gradient:
             continue
-        blob = forward.inputs[i]
         made: DenseGenerator | SparseGenerator
         if isinstance(gradient, GradientSlice):
             if gradient.indices in local or gradient.values in local:
                 continue
-            made = SparseGenerator(gradient, (None, 0), (None, 0), forward)
-        else:
-            if gradient in local:
-                continue
-            made = DenseGenerator(gradient, None, 0, forward)
-        version = read[blob]
-        walk.generators.setdefault((blob, version), []).append(made)
-        recording.generator_marks.append(len(recording.events))
-        walk.emit(PassThrough(index + recording.offset, blob, version, made))
-
-
-def _move_frontier(walk: Walk, index: int, g_input: Sequence[Gradient]) -> None:
-    recording, frontier = walk.recording, walk.gradient_frontier
-    inputs, read = walk.ops[index].inputs, walk.versions[index][0]
-    for i, gradient in enumerate(g_input):
-        if gradient is None:
+            made = SparseGenerator(gradient, (None, 0), (None, 0), visit.op)
+        elif gradient in local:
             continue
+        else:
+            made = DenseGenerator(gradient, None, 0, visit.op)
         blob = inputs[i]
-        version = read[blob]
-        previous = frontier.get(blob)
-        frontier[blob] = version
-        recording.gradient_frontier_marks.append(len(recording.events))
-        walk.emit(Frontier(index + recording.offset, blob, version, previous))
+        version = visit.read[blob]
+        walk.add_generator(blob, version, made)
+        walk.emit(PassThrough(visit.op_index, blob, version, made))
+
+
+def _move_frontier(walk: Walk, visit: Visiting, g_input: Sequence[Gradient]) -> None:
+    frontier, marks, events = walk.gradient_frontier, walk.recording.gradient_frontier_marks, walk.recording.events
+    for blob, gradient in zip(visit.op.inputs, g_input, strict=False):
+        if gradient is not None:
+            version = visit.read[blob]
+            marks.append(len(events))
+            walk.emit(Frontier(visit.op_index, blob, version, frontier.get(blob)))
+            frontier[blob] = version

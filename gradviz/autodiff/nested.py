@@ -40,14 +40,14 @@ class Nest:
     """The registry as a walk asks it, with walks for nested nets (see `gradviz.ops.control.Nest`).
 
     Attributes:
-        taken: nested walks since they were last taken, in order, however deep.
+        made: nested walks since they were last taken, in order.
     """
 
     def __init__(self, name_scope: str = "", device_scope: DeviceOption | None = None) -> None:
         self.name_scope = name_scope
         self.device_scope = device_scope
         self.net_names: set[str] = set()
-        self._made: list[NestedWalk] = []
+        self.made: list[NestedWalk] = []
 
     def ask(self, op: Op, g_output: Sequence[Gradient]) -> Answer:
         """The gradient of one operator."""
@@ -68,7 +68,7 @@ class Nest:
         walk = Walk([Op(proto, names) for proto in net.op], dict(ys), inner.ask, self.name_scope, self.device_scope)
         walk.nest = inner
         walk.run()
-        self._made.append(NestedWalk(label, net, dict(ys), walk))
+        self.made.append(NestedWalk(label, net, dict(ys), walk))
         if walk.error is not None:
             raise nested_failure(label, walk.error)
         # Upstream spells a slice out as text here; a name that no blob has, so it meets an error later if it is used.
@@ -77,7 +77,7 @@ class Nest:
 
     def take(self) -> list[NestedWalk]:
         """The nested walks since this was last called."""
-        made, self._made = self._made, []
+        made, self.made = self.made, []
         return made
 
 

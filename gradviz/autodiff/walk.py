@@ -7,6 +7,8 @@ seeds the ys, and visits the operators last one first. A visit asks the gradient
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from gradviz.autodiff import diagnosis
@@ -32,6 +34,27 @@ Answer: TypeAlias = tuple["Sequence[GradientOp]", "Sequence[Gradient]"]
 """What a rule answers: gradient operators, and a gradient for each input."""
 
 
+class Visiting:
+    """One visit to a forward operator, while it lasts.
+
+    Attributes:
+        index: the operator, counted within the walk.
+        op_index: the operator, counted within the net.
+        op: the operator.
+        read: version read of each input, by name.
+        written: version written of each output, by name.
+    """
+
+    __slots__ = ("index", "op", "op_index", "read", "written")
+
+    def __init__(self, index: int, op_index: int, op: Op, play: Play) -> None:
+        self.index = index
+        self.op_index = op_index
+        self.op = op
+        self.read = dict(zip(op.inputs, play.in_versions, strict=True))
+        self.written = dict(zip(op.outputs, play.out_versions, strict=True))
+
+
 class Walk:
     """One walk while it runs.
 
@@ -40,12 +63,11 @@ class Walk:
         ask: gives the gradient of one operator: the registry, or what stands in for it.
         recording: receives the events.
         frontier: last version of each blob.
-        usages: blob -> version -> the operators that read it, in order.
+        usages: (blob, version) -> the operators that read it, in order.
         gradient_frontier: version to which the newest gradient of each blob belongs.
         generators: (blob, version) -> who makes its gradient.
         gradient_map: blob -> gradient, None for those that were looked at in vain.
         renamed: (gradient operator, output) -> name after renames.
-        versions: for each operator the versions read and written, by name.
         nest: makes walks over nested nets; what it made during a visit goes into the recording.
     """
 
@@ -66,19 +88,19 @@ class Walk:
         self.recording = Recording(ops, offset)
         self.emit = self.recording.events.append
         self.frontier: dict[str, int] = {}
-        self.usages: dict[str, dict[int, list[int]]] = {}
+        self.usages: dict[tuple[str, int], list[int]] = {}
         self.gradient_frontier: dict[str, int] = {}
         self.generators: dict[tuple[str, int], list[Generator]] = {}
         self.gradient_map: dict[str, Gradient] = {}
         self.renamed: dict[tuple[int, int], str] = {}
-        self.versions: list[tuple[dict[str, int], dict[str, int]]] = []
         self.error: GradientError | None = None
         self.nest: Nest | None = None
 
     def run(self) -> None:
         """Walk to the end, or to the error."""
-        for _ in self.walk():
-            pass
+        with collector_paused():
+            for _ in self.walk():
+                pass
 
     def walk(self) -> Iterator[int]:
         """Walk, pausing after the seeds and after every visit; yields the number of events so far."""
@@ -101,8 +123,8 @@ class Walk:
     def _fail(self, error: GradientError, op_index: int | None) -> None:
         if error.op_index is None and op_index is not None:
             error.op_index = op_index + self.recording.offset
-        if self.nest is not None and (nested := self.nest.take()):
-            self.recording.nested[len(self.recording.events)] = nested
+        if self.nest is not None and self.nest.made:
+            self.recording.nested[len(self.recording.events)] = self.nest.take()
         diagnosis.add_evidence(error, self)
         self.error = error
         self.emit(Fail(error))
@@ -111,38 +133,37 @@ class Walk:
 
     def _play(self) -> None:
         recording, emit, offset = self.recording, self.emit, self.recording.offset
+        frontier, usages = self.frontier, self.usages
         for index, op in enumerate(self.ops):
             added: list[str] = []
-            read = [self._read(name, index, added) for name in op.inputs]
-            written = [self._write(name, added) for name in op.outputs]
-            self.versions.append((dict(zip(op.inputs, read, strict=True)), dict(zip(op.outputs, written, strict=True))))
+            read: list[int] = []
+            for name in op.inputs:
+                if name not in frontier:
+                    frontier[name] = 0
+                    added.append(name)
+                version = frontier[name]
+                read.append(version)
+                usages.setdefault((name, version), []).append(index)
+            written: list[int] = []
+            for name in op.outputs:
+                if name not in frontier:
+                    frontier[name] = -1
+                    added.append(name)
+                frontier[name] = version = frontier[name] + 1
+                written.append(version)
             emit(Play(index + offset, op, tuple(read), tuple(written), tuple(added)))
         recording.plays = len(self.ops)
-        recording.frontier = self.frontier
-
-    def _read(self, name: str, index: int, added: list[str]) -> int:
-        version = self.frontier.get(name)
-        if version is None:
-            self.frontier[name] = version = 0
-            added.append(name)
-        self.usages.setdefault(name, {}).setdefault(version, []).append(index)
-        return version
-
-    def _write(self, name: str, added: list[str]) -> int:
-        version = self.frontier.get(name, -1) + 1
-        if version == 0:
-            added.append(name)
-        self.frontier[name] = version
-        return version
+        recording.frontier = frontier
 
     def _check_stop_gradients(self) -> None:
         """A StopGradient whose output nobody reads stops nothing, which is surely not what was meant."""
-        for index, op in enumerate(self.ops):
-            if op.type == "StopGradient":
-                if not op.outputs:
-                    raise diagnosis.stop_gradient_without_output(index + self.recording.offset)
-                if op.outputs[0] not in self.usages:
-                    raise diagnosis.orphan_stop_gradient(index + self.recording.offset, op)
+        stops = [(index, op) for index, op in enumerate(self.ops) if op.type == "StopGradient"]
+        read = {blob for blob, _ in self.usages} if stops else set()
+        for index, op in stops:
+            if not op.outputs:
+                raise diagnosis.stop_gradient_without_output(index + self.recording.offset)
+            if op.outputs[0] not in read:
+                raise diagnosis.orphan_stop_gradient(index + self.recording.offset, op)
 
     # Seeding the ys.
 
@@ -152,7 +173,7 @@ class Walk:
         for y in self.ys:
             added[y] = y not in self.frontier
             version = self.frontier.setdefault(y, 0)
-            self.usages.setdefault(y, {}).setdefault(version, []).append(end)
+            self.usages.setdefault((y, version), []).append(end)
             self.gradient_frontier[y] = version
         for y, gradient in self.ys.items():
             self._seed_one(y, gradient, added[y])
@@ -166,8 +187,7 @@ class Walk:
             index = len(recording.gradient_ops)
             recording.gradient_ops.append(op)
             gradient = op.outputs[0]
-            self.generators.setdefault((y, version), []).append(DenseGenerator(gradient, index, 0, op))
-            recording.generator_marks.append(len(recording.events))
+            self.add_generator(y, version, DenseGenerator(gradient, index, 0, op))
             recording.op_marks.append(len(recording.events))
         self.gradient_map[y] = gradient
         recording.gradient_frontier_marks.append(len(recording.events))
@@ -187,29 +207,32 @@ class Walk:
     # Visiting one operator.
 
     def _visit(self, index: int) -> None:
-        op = self.ops[index]
+        op, recording = self.ops[index], self.recording
         get = self.gradient_map.get
         g_output = tuple([get(name) for name in op.outputs])
-        self.recording.visits.append(len(self.recording.events))
+        recording.visits.append(len(recording.events))
+        play = recording.events[index]
+        assert isinstance(play, Play)
+        visit = Visiting(index, play.op_index, op, play)
         if g_output.count(None) < len(g_output) or op.type == "ZeroGradient":
-            self.emit(Enter(index + self.recording.offset, op, g_output))
-            self._make(index, op, g_output)
+            self.emit(Enter(play.op_index, op, g_output))
+            self._make(visit, g_output)
         else:
-            self.emit(Skip(index + self.recording.offset, op))
-        accumulate(self, index)
+            self.emit(Skip(play.op_index, op))
+        accumulate(self, visit)
 
-    def _make(self, index: int, op: Op, g_output: tuple[Gradient, ...]) -> None:
+    def _make(self, visit: Visiting, g_output: tuple[Gradient, ...]) -> None:
         recording = self.recording
-        made, g_input = self._asked(op, g_output)
-        if self.nest is not None and (nested := self.nest.take()):
-            recording.nested[len(recording.events)] = nested
+        made, g_input = self._asked(visit.op, g_output)
+        if self.nest is not None and self.nest.made:
+            recording.nested[len(recording.events)] = self.nest.take()
         first = len(recording.gradient_ops)
-        recording.gradient_ops.extend(made)
         if made:
+            recording.gradient_ops.extend(made)
             recording.op_marks.append(len(recording.events))
-        self.emit(Make(index + recording.offset, op, first, tuple(made), tuple(g_input)))
-        build_generators(self, index, made, first, g_output, g_input)
-        self._update_map(index, op, g_input)
+        self.emit(Make(visit.op_index, visit.op, first, tuple(made), tuple(g_input)))
+        build_generators(self, visit, made, first, g_output, g_input)
+        self._update_map(visit, g_input)
 
     def _asked(self, op: Op, g_output: tuple[Gradient, ...]) -> Answer:
         try:
@@ -219,26 +242,47 @@ class Walk:
         except Exception as error:
             raise diagnosis.rule_raised(op, error) from error
 
-    def _update_map(self, index: int, op: Op, g_input: Sequence[Gradient]) -> None:
+    def _update_map(self, visit: Visiting, g_input: Sequence[Gradient]) -> None:
         """None does not hide an older gradient, unless the blob is also written here and so is another blob now."""
         known = self.gradient_map
         new = {
             name: gradient
-            for name, gradient in zip(op.inputs, g_input, strict=False)
-            if gradient is not None or name not in known or name in op.outputs
+            for name, gradient in zip(visit.op.inputs, g_input, strict=False)
+            if gradient is not None or name not in known or name in visit.written
         }
-        self.set_gradients(index, new, summed=False)
+        self.set_gradients(visit.op_index, new, summed=False)
 
-    def set_gradients(self, index: int, new: Mapping[str, Gradient], *, summed: bool) -> None:
+    def set_gradients(self, op_index: int, new: Mapping[str, Gradient], *, summed: bool) -> None:
         """Set entries of the gradient map."""
-        recording, known, events = self.recording, self.gradient_map, self.recording.events
+        known, marks, events = self.gradient_map, self.recording.map_marks, self.recording.events
         for name, gradient in new.items():
-            recording.map_marks.append(len(events))
-            event = Map(index + recording.offset, name, gradient, known.get(name), name in known, summed)
+            marks.append(len(events))
+            self.emit(Map(op_index, name, gradient, known.get(name), name in known, summed))
             known[name] = gradient
-            self.emit(event)
+
+    def add_generator(self, blob: str, version: int, generator: Generator) -> None:
+        """Record a generator; the event that says so is emitted next."""
+        self.recording.generator_marks.append(len(self.recording.events))
+        key = (blob, version)
+        found = self.generators.get(key)
+        if found is None:
+            self.generators[key] = [generator]
+        else:
+            found.append(generator)
 
     def output_of(self, gradient_op: int, output: int) -> str:
         """The present name of an output of a gradient operator."""
         renamed = self.renamed.get((gradient_op, output))
         return self.recording.gradient_ops[gradient_op].outputs[output] if renamed is None else renamed
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the garbage collector from searching, over and over, a record that only grows and holds no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

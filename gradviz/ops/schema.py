@@ -47,6 +47,8 @@ class Schema:
         """Say in one clause what `op` has that the schema forbids, or None where it fits."""
         if not self.checked:
             return None
+        if len(op.outputs) == 1 and op.outputs[0] not in op.inputs and not self.enforced:
+            return self._wrong_counts(op) or self._missing_argument(op)  # the common case, without a set
         return self._wrong_counts(op) or self._wrong_inplace(op) or self._missing_argument(op)
 
     def _wrong_counts(self, op: Op) -> str | None:
@@ -60,7 +62,7 @@ class Schema:
         return None
 
     def _wrong_inplace(self, op: Op) -> str | None:
-        if not self.enforced and not set(op.inputs).intersection(op.outputs):
+        if not self.enforced and set(op.inputs).isdisjoint(op.outputs):
             return None
         for i, source in enumerate(op.inputs):
             for j, target in enumerate(op.outputs):
