@@ -173,13 +173,13 @@ class Workspace:
         Raises:
             UnknownValueError: the run made no such blob, or did not keep it; a KeyError too.
         """
-        found = self._last_hidden(blob)
-        return self.value(blob) if found is MISSING else self.backend.to_host(found)
+        return self.value(blob)
 
-    def _last_hidden(self, blob: str) -> Any:
+    def _last_hidden(self, blob: str, iteration: int) -> Any:
         """What an operator put there behind the net's back, where nothing was written since."""
-        for iteration, op_index, _, name, _, value in reversed(self._hidden):
-            if name == blob and iteration == len(self._rounds) - 1:
+        iteration %= len(self._rounds)
+        for at, op_index, _, name, _, value in reversed(self._hidden):
+            if name == blob and at == iteration:
                 later = any(w[3] == blob and w[1] > op_index for w in self._writes if w[0] == iteration)
                 return MISSING if later else value
         return MISSING
@@ -189,7 +189,7 @@ class Workspace:
 
         Args:
             blob: its name.
-            version: which; the last one if None.
+            version: which; if None what the iteration left behind, changes that no version counts included.
             iteration: which round, counted as in a list.
 
         Raises:
@@ -198,8 +198,9 @@ class Workspace:
         versions = self.versions(blob, iteration)
         if not versions:
             raise self._unknown(blob)
-        version = versions[-1] if version is None else version
-        found = self._raw(blob, version, iteration)
+        found = MISSING if version is not None else self._last_hidden(blob, iteration)
+        if found is MISSING:
+            found = self._raw(blob, versions[-1] if version is None else version, iteration)
         if found is MISSING:
             raise UnknownValueError(f"{blob} has no version {version}; there are {', '.join(map(str, versions))}")
         return self.backend.to_host(found)
@@ -235,8 +236,8 @@ class Workspace:
             UnknownValueError: no gradient was built for it, or its value was not kept.
         """
         name = self.input_to_grad.get(blob)
-        if name is None and not self.input_to_grad and f"{blob}_grad" in self:
-            name = f"{blob}_grad"  # the net brought its gradient operators along
+        if name is None and not self.input_to_grad:  # the net may have brought its gradient operators along
+            name = next((each for each in (f"{blob}_grad", f"{blob}_autogen_grad") if each in self), None)
         if name is None:
             raise UnknownValueError(f"no gradient of {blob} was built")
         if isinstance(name, GradientSlice):
