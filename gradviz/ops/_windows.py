@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz.ops._checks import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 Sizes = tuple[int, ...]
 
@@ -82,30 +82,37 @@ def windows(args: Mapping[str, Any], size: Sizes, *, pooling: bool = False) -> W
     stride = _sizes(args, "stride", "h w") or [1] * rank
     dilation = _sizes(args, "dilation", "h w") or [1] * rank
     pads = _sizes(args, "pad", "t l b r") or [0] * (2 * rank)
-    require(len(stride) == len(dilation) == rank, f"kernel, stride and dilation have {rank}, {len(stride)} and "
-            f"{len(dilation)} entries where the numbers must be equal")  # fmt: skip
-    require(len(pads) == 2 * rank, f"there are {len(pads)} pads for {rank} spatial dimensions: two for each are wanted")
-    require(
-        legacy not in {VALID, SAME} or not any(name in args for name in ("pad", "pads", "pad_t")),
-        "legacy_pad chooses the padding, so that none may be given",
-    )
-    if pooling:
-        require(set(dilation) == {1}, "pooling takes no dilation")
+    _agree(legacy, args, kernel, stride, dilation, pads)
+    require(not pooling or set(dilation) == {1}, "pooling takes no dilation")
     if args.get("global_pooling"):
         require(not any(pads) and set(stride) == {1}, "with global_pooling there may be no pad or stride")
         ones, none = (1,) * len(size), (0,) * len(size)
         return Windows(size, ones, ones, none, none, size, ones)
-    if pooling:
-        require(
-            all(pad < side for pad, side in zip(pads, kernel * 2, strict=True)), "a pad must be less than the kernel"
-        )
     require(rank == len(size), f"the kernel has {rank} spatial dimensions, the picture {len(size)}")
-    require(min(kernel) >= 1 and min(stride) >= 1 and min(dilation) >= 1, "kernel, stride, dilation must be positive")
-    placed = [
-        _place(legacy, *each) for each in zip(size, kernel, stride, dilation, pads[:rank], pads[rank:], strict=True)
-    ]
-    head, tail, out = zip(*placed, strict=True)
+    require(min(kernel + stride + dilation) >= 1, "kernel, stride and dilation must be positive")
+    require(
+        not pooling or all(pad < side for pad, side in zip(pads, kernel * 2, strict=True)),
+        "a pad must be less than the kernel",
+    )
+    sides = zip(size, kernel, stride, dilation, pads[:rank], pads[rank:], strict=True)
+    head, tail, out = zip(*(_place(legacy, *side) for side in sides), strict=True)
     return Windows(tuple(kernel), tuple(stride), tuple(dilation), head, tail, size, out)
+
+
+def _agree(
+    legacy: int, args: Mapping[str, Any], kernel: list[int], stride: list[int], dilation: list[int], pads: list[int]
+) -> None:
+    """Refuse arguments that contradict each other."""
+    rank = len(kernel)
+    require(
+        len(stride) == len(dilation) == rank and len(pads) == 2 * rank,
+        f"with {rank} kernels, {rank} strides, {rank} dilations and {2 * rank} pads are wanted; "
+        f"there are {len(stride)}, {len(dilation)} and {len(pads)}",
+    )
+    require(
+        legacy not in {VALID, SAME} or not any(name in args for name in ("pad", "pads", "pad_t")),
+        "legacy_pad chooses the padding, so that none may be given",
+    )
 
 
 def _place(legacy: int, size: int, kernel: int, stride: int, dilation: int, head: int, tail: int) -> Sizes:
@@ -232,16 +239,58 @@ def scatter(xp: Any, columns: Any, w: Windows) -> Any:
         An array (..., *size).
     """
     rank = len(w.kernel)
-    lead = columns.shape[: columns.ndim - 2 * rank]
-    source, target = _overlap(w)
-    whole = xp.zeros((*lead, *w.extent), columns.dtype)
+    whole = xp.zeros((*columns.shape[: columns.ndim - 2 * rank], *w.extent), columns.dtype)
     for at, where in w.offsets():
         whole[(..., *where)] += columns[(..., *at, *(slice(None),) * rank)]
+    return unpadded(xp, whole, w)
+
+
+def unpadded(xp: Any, reached: Any, w: Windows) -> Any:
+    """The reverse of `padded`: (..., *size), with zeros where no window reaches."""
     if not any(w.head) and w.extent == w.size:
-        return whole
-    picture = xp.zeros((*lead, *w.size), columns.dtype)
-    picture[(..., *source)] = whole[(..., *target)]
+        return reached
+    source, target = _overlap(w)
+    picture = xp.zeros((*reached.shape[: reached.ndim - len(w.size)], *w.size), reached.dtype)
+    picture[(..., *source)] = reached[(..., *target)]
     return picture
+
+
+def fold(reached: Any, w: Windows, combine: Any) -> Any:
+    """Combine the elements of each window, one dimension after the other.
+
+    Args:
+        reached: what `padded` gives, (..., *extent).
+        w: the geometry.
+        combine: a function of two arrays and `out`, such as `xp.add`.
+
+    Returns:
+        An array (..., *out), or a view where windows are single elements.
+    """
+    for axis in range(len(w.kernel)):
+        first, *others = (reached[where] for where in _along(w, axis))
+        reached = first if not others else combine(first, others[0])
+        for other in others[1:]:
+            combine(reached, other, out=reached)
+    return reached
+
+
+def spread(xp: Any, values: Any, w: Windows) -> Any:
+    """The reverse of `fold` with addition, and of `padded`: (..., *out) to (..., *size)."""
+    for axis in range(len(w.kernel)):
+        at = values.ndim - len(w.kernel) + axis
+        whole = xp.zeros((*values.shape[:at], w.extent[axis], *values.shape[at + 1 :]), values.dtype)
+        for where in _along(w, axis):
+            whole[where] += values
+        values = whole
+    return unpadded(xp, values, w)
+
+
+def _along(w: Windows, axis: int) -> Iterator[tuple[Any, ...]]:
+    """Indices that pick one element of each window along one spatial dimension, for each element of a window."""
+    step, count, rest = w.stride[axis], w.out[axis], (slice(None),) * (len(w.kernel) - axis - 1)
+    for i in range(w.kernel[axis]):
+        first = i * w.dilation[axis]
+        yield (..., slice(first, first + (count - 1) * step + 1, step), *rest)
 
 
 def channels_first(x: Any, order: str) -> Any:
@@ -257,8 +306,3 @@ def channels_last(xp: Any, x: Any, order: str) -> Any:
 
 def _known(order: str) -> None:
     require(order in {"NCHW", "NHWC"}, f"order must be NCHW or NHWC, not {order!r}")
-
-
-def volume(sizes: Sequence[int]) -> int:
-    """Number of elements."""
-    return math.prod(sizes)
