@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.ops.registry import operator
+from gradviz.ops.registry import no_kernel, operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,3 +34,12 @@ operator("PythonGradient", inplace="any")
 operator("PythonDLPack", inplace="any", gradient=_python_gradient)
 operator("PythonDLPackGradient", inplace="any")
 operator("ATen")
+
+no_kernel(
+    "Python functions of a net are named by a token and never executed here",
+    "Python",
+    "PythonGradient",
+    "PythonDLPack",
+    "PythonDLPackGradient",
+)
+no_kernel("it stands for any operator of PyTorch's tensor library", "ATen")
