@@ -87,7 +87,7 @@ def weighted_sample(xp: Any, weights: Array, values: Array = None, *, ctx: Conte
         expect("float32", values)
         require_same_shape(weights, values)
     if weights.size == 0:
-        return xp.zeros(0, dtype=xp.int32), xp.zeros(0, dtype=xp.float32)
+        return xp.zeros(0, dtype=xp.int32), xp.zeros(0, dtype=weights.dtype)
     reached = xp.cumsum(weights, axis=1)
     drawn = (1 - ctx.random.random((weights.shape[0], 1))) * reached[:, -1:]
     column = xp.minimum((reached < drawn).sum(axis=1, keepdims=True), weights.shape[1] - 1)
