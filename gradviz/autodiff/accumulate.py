@@ -82,10 +82,7 @@ def _add_up(walk: Walk, visit: Visiting, blob: str, version: int) -> Gradient:
         protos, total = _sparse_sum(walk, visit, blob, generators, base)
     _set_device(walk, protos, generators)
     ops = tuple(GradientOp.from_proto(proto) for proto in protos)
-    recording = walk.recording
-    first = len(recording.gradient_ops)
-    recording.gradient_ops.extend(ops)
-    recording.op_marks.append(len(recording.events))
+    first = walk.add_gradient_ops(ops)
     walk.emit(Accumulate(visit.op_index, blob, version, first, ops, total))
     return total
 
@@ -155,11 +152,10 @@ def _passed(walk: Walk, blob: str, base: str, gradient: str) -> str:
 
 
 def _rename(walk: Walk, visit: Visiting, blob: str, output: tuple[int, int], count: int) -> str:
-    recording = walk.recording
     old = walk.output_of(*output)
     new = f"_{old}_autosplit_{count}"
     walk.renamed[output] = new
-    recording.rename_marks.append(len(recording.events))
+    walk.recording.renames.add(len(walk.recording.events), output, new)
     walk.emit(Rename(visit.op_index, blob, *output, old, new))
     return new
 

@@ -176,10 +176,10 @@ def _pass_through(walk: Walk, visit: Visiting, g_input: Sequence[Gradient], loca
 
 
 def _move_frontier(walk: Walk, visit: Visiting, g_input: Sequence[Gradient]) -> None:
-    frontier, marks, events = walk.gradient_frontier, walk.recording.gradient_frontier_marks, walk.recording.events
+    frontier, write, events = walk.gradient_frontier, walk.recording.gradient_frontier.add, walk.recording.events
     for blob, gradient in zip(visit.op.inputs, g_input, strict=False):
         if gradient is not None:
             version = visit.read[blob]
-            marks.append(len(events))
+            write(len(events), blob, version)
             walk.emit(Frontier(visit.op_index, blob, version, frontier.get(blob)))
             frontier[blob] = version

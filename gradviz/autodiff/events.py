@@ -97,6 +97,7 @@ class Seed(NamedTuple):
     Attributes:
         gradient_op: index of the ConstantFill among the gradient operators, None if the gradient was given.
         op: the ConstantFill.
+        generator: the generator that it is; a gradient that was given has none.
         usage: the number of forward operators; the y's list of readers gets this entry.
         added: whether the walk did not know the blob until now.
     """
@@ -106,6 +107,7 @@ class Seed(NamedTuple):
     gradient: Gradient
     gradient_op: int | None
     op: GradientOp | None
+    generator: Generator | None
     usage: int
     added: bool
 

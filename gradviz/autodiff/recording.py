@@ -1,21 +1,56 @@
-"""What a walk leaves behind: its events, and marks that find the ones that touch a part of the state."""
+"""What a walk leaves behind: its events, and columns that find the ones which touch a part of the state."""
 
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gradviz.autodiff.events import Event
+    from gradviz.autodiff.generators import Generator
     from gradviz.autodiff.nested import NestedWalk
-    from gradviz.ops.records import GradientOp, Op
+    from gradviz.ops.records import Gradient, GradientOp, Op
+
+T = TypeVar("T")
+
+
+class Column(Generic[T]):
+    """The writes to one part of the state, in order: at which event, to which key, which value.
+
+    A dictionary as it was after any event is the first so many writes, and the last write to a key counts.
+    """
+
+    __slots__ = ("keys", "marks", "values")
+
+    def __init__(self) -> None:
+        self.marks = array("Q")
+        self.keys: list[Any] = []
+        self.values: list[T] = []
+
+    def add(self, mark: int, key: Any, value: T) -> None:
+        """Event `mark` writes `value` to `key`."""
+        self.marks.append(mark)
+        self.keys.append(key)
+        self.values.append(value)
+
+    def count(self, position: int) -> int:
+        """How many writes there are up to event `position`."""
+        return bisect_right(self.marks, position)
+
+    def upto(self, position: int) -> Iterator[tuple[Any, T]]:
+        """Keys and values written up to event `position`."""
+        return islice(zip(self.keys, self.values, strict=True), self.count(position))
 
 
 class Recording:
     """The event stream of one walk, with indices into it.
 
-    A part of the state at any event is the fold of the events that touch it, up to there; the marks list those events,
-    so that a jump costs what the part holds and not what the walk did.
+    A part of the state at any event is the fold of the events that touch it, up to there; columns list those writes, so
+    that a jump costs what the part holds and not what the walk did.
 
     Attributes:
         ops: the forward operators that were played.
@@ -24,27 +59,29 @@ class Recording:
         visits: index of the event that opened each visit of a forward operator, last operator first.
         frontier: last version of each blob after the forward pass and the ys.
         gradient_ops: every gradient operator, as made, before renames.
-        gradient_frontier_marks: events that set the gradient frontier.
-        generator_marks: events that record a generator.
-        map_marks: events that set an entry of the gradient map.
-        rename_marks: events that rename an output.
-        op_marks: events that add gradient operators.
+        versions: writes to the frontier while the operators are played, and by unknown ys.
+        gradient_frontier: writes to the gradient frontier.
+        generators: generators by (blob, version).
+        gradients: writes to the gradient map.
+        renames: present names by (gradient operator, output).
+        op_counts: how many gradient operators there are, by the event that added some.
         nested: walks over nested nets, by the event that tells what came of them.
     """
 
     __slots__ = (
         "events",
         "frontier",
-        "generator_marks",
-        "gradient_frontier_marks",
+        "generators",
+        "gradient_frontier",
         "gradient_ops",
-        "map_marks",
+        "gradients",
         "nested",
         "offset",
-        "op_marks",
+        "op_counts",
         "ops",
         "plays",
-        "rename_marks",
+        "renames",
+        "versions",
         "visits",
     )
 
@@ -57,16 +94,30 @@ class Recording:
         self.plays = 0
         self.nested: dict[int, list[NestedWalk]] = {}
         self.visits = array("Q")
-        self.gradient_frontier_marks = array("Q")
-        self.generator_marks = array("Q")
-        self.map_marks = array("Q")
-        self.rename_marks = array("Q")
-        self.op_marks = array("Q")
+        self.versions: Column[int] = Column()
+        self.gradient_frontier: Column[int] = Column()
+        self.generators: Column[Generator] = Column()
+        self.gradients: Column[Gradient] = Column()
+        self.renames: Column[str] = Column()
+        self.op_counts: Column[int] = Column()
+
+    @property
+    def generator_marks(self) -> array[int]:
+        """Events that record a generator."""
+        return self.generators.marks
+
+    @property
+    def rename_marks(self) -> array[int]:
+        """Events that rename an output."""
+        return self.renames.marks
+
+    @property
+    def op_marks(self) -> array[int]:
+        """Events that add gradient operators."""
+        return self.op_counts.marks
 
     def visit_of(self, event: int) -> int | None:
         """Which visit (0 is the last forward operator) holds `event`; None before the first visit."""
-        from bisect import bisect_right
-
         found = bisect_right(self.visits, event) - 1
         return found if found >= 0 else None
 

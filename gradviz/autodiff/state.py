@@ -7,11 +7,9 @@ what is looked at.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from gradviz.autodiff.events import (
-    Accumulate,
     Dense,
     Enter,
     Finish,
@@ -27,11 +25,8 @@ from gradviz.autodiff.events import (
     Seed,
     Skip,
 )
-from gradviz.autodiff.generators import DenseGenerator
 
 if TYPE_CHECKING:
-    from array import array
-
     from gradviz.autodiff.events import Event
     from gradviz.autodiff.generators import Generator
     from gradviz.autodiff.recording import Recording
@@ -149,27 +144,24 @@ class State:
     def gradient_frontier(self) -> dict[str, int]:
         """Version to which the newest gradient of each blob belongs: name -> version."""
         if self._gradient_frontier is None:
-            events = self._recording.events
-            marks = self._marked(self._recording.gradient_frontier_marks)
-            self._gradient_frontier = {e.blob: e.version for e in map(events.__getitem__, marks)}  # type: ignore[union-attr]
+            self._gradient_frontier = dict(self._recording.gradient_frontier.upto(self.position))
         return self._gradient_frontier
 
     @property
     def gradient_generators(self) -> Generators:
         """Who makes gradients: name -> version -> list of Generator; empty lists are left out."""
         if self._generators is None:
-            self._generators = {}
-            for mark in self._marked(self._recording.generator_marks):
-                self._add_generator(self._generators, self._recording.events[mark])
+            made: Generators = {}
+            for (blob, version), generator in self._recording.generators.upto(self.position):
+                _append(made, blob, version, generator)
+            self._generators = made
         return self._generators
 
     @property
     def gradient_map(self) -> dict[str, Gradient]:
         """The gradient map with its None entries: blobs that were looked at and got no gradient."""
         if self._map is None:
-            events = self._recording.events
-            marks = self._marked(self._recording.map_marks)
-            self._map = {e.blob: e.gradient for e in map(events.__getitem__, marks)}  # type: ignore[union-attr]
+            self._map = dict(self._recording.gradients.upto(self.position))
         return self._map
 
     @property
@@ -207,9 +199,9 @@ class State:
     @property
     def gradient_op_count(self) -> int:
         """How many gradient operators there are."""
-        marks = self._recording.op_marks
-        found = bisect_right(marks, self.position) - 1
-        return _ops_after(self._recording.events[marks[found]]) if found >= 0 else 0
+        counts = self._recording.op_counts
+        found = counts.count(self.position)
+        return counts.values[found - 1] if found else 0
 
     def outputs_of(self, gradient_op: int) -> list[str]:
         """Names of a gradient operator's outputs after the renames so far."""
@@ -220,11 +212,7 @@ class State:
     def renamed(self) -> dict[tuple[int, int], str]:
         """Renames so far: (gradient operator, output) -> present name."""
         if self._renamed is None:
-            self._renamed = {}
-            for mark in self._marked(self._recording.rename_marks):
-                event = self._recording.events[mark]
-                assert isinstance(event, Rename)
-                self._renamed[event.gradient_op, event.output] = event.new
+            self._renamed = dict(self._recording.renames.upto(self.position))
         return self._renamed
 
     # Stepping.
@@ -292,8 +280,8 @@ class State:
         elif isinstance(event, Rename):
             if self._renamed is not None:
                 self._renamed[event.gradient_op, event.output] = event.new
-        elif self._generators is not None:
-            self._add_generator(self._generators, event)
+        elif isinstance(event, Dense | Merge | PassThrough) and self._generators is not None:
+            _append(self._generators, event.blob, event.version, event.generator)
 
     def _undo(self, event: Event) -> None:
         self._visit = None  # made anew from the few events of its visit when it is asked for
@@ -333,8 +321,8 @@ class State:
             self._gradient_frontier[event.blob] = event.version
         if self._map is not None:
             self._map[event.blob] = event.gradient
-        if self._generators is not None:
-            self._add_generator(self._generators, event)
+        if self._generators is not None and event.generator is not None:
+            _append(self._generators, event.blob, event.version, event.generator)
 
     def _undo_seed(self, event: Seed) -> None:
         if self._frontier is not None and event.added:
@@ -343,40 +331,16 @@ class State:
             del self._gradient_frontier[event.blob]
         if self._map is not None:
             del self._map[event.blob]
-        if self._generators is not None and event.gradient_op is not None:
+        if self._generators is not None and event.generator is not None:
             _drop_last(self._generators, event.blob, event.version)
-
-    @staticmethod
-    def _add_generator(generators: Generators, event: Event) -> None:
-        if isinstance(event, Dense | Merge | PassThrough):
-            _append(generators, event.blob, event.version, event.generator)
-        elif isinstance(event, Seed) and event.op is not None:
-            made = DenseGenerator(event.op.outputs[0], event.gradient_op, 0, event.op)
-            _append(generators, event.blob, event.version, made)
 
     # Making a part from the events that touch it.
 
-    def _marked(self, marks: array[int]) -> array[int]:
-        return marks[: bisect_right(marks, self.position)]
-
     def _make_frontier(self) -> dict[str, int]:
         recording = self._recording
-        if self.position >= recording.plays:
-            made = dict(recording.frontier)
-            self._drop_later_seeds(made)
-            return made
-        made = {}
-        for event in recording.events[: self.position + 1]:
-            if isinstance(event, Play):
-                _play(made, event)
-        return made
-
-    def _drop_later_seeds(self, frontier: dict[str, int]) -> None:
-        for event in self._recording.events[self.position + 1 :]:
-            if not isinstance(event, Seed):
-                return
-            if event.added:
-                del frontier[event.blob]
+        if recording.versions.count(self.position) == len(recording.versions.keys):
+            return dict(recording.frontier)
+        return dict(recording.versions.upto(self.position))
 
     def _make_visit(self) -> Visit:
         made = Visit()
@@ -404,13 +368,3 @@ def _restore(part: dict[Any, Any], key: Any, value: Any, known: bool) -> None:
 
 def _copied(generators: Generators) -> Generators:
     return {blob: {version: list(each) for version, each in by.items()} for blob, by in generators.items()}
-
-
-def _ops_after(event: Event) -> int:
-    if isinstance(event, Make):
-        return event.first + len(event.gradient_ops)
-    if isinstance(event, Accumulate):
-        return event.first + len(event.ops)
-    assert isinstance(event, Seed)
-    assert event.gradient_op is not None
-    return event.gradient_op + 1

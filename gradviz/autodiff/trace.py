@@ -234,9 +234,7 @@ def gradient_protos(recording: Recording, position: int | None = None) -> list[O
     """The gradient operators after event `position` (the last one if None), with the renames made so far."""
     state = State(recording, len(recording.events) - 1 if position is None else position)
     made = [op.to_proto() for op in recording.gradient_ops[: state.gradient_op_count]]
-    for mark in recording.rename_marks:
-        if mark > state.position:
-            break
+    for mark in recording.rename_marks[: recording.renames.count(state.position)]:
         event = recording.events[mark]
         assert isinstance(event, Rename)
         _rename(made[event.gradient_op], event)

@@ -133,24 +133,26 @@ class Walk:
 
     def _play(self) -> None:
         recording, emit, offset = self.recording, self.emit, self.recording.offset
-        frontier, usages = self.frontier, self.usages
+        frontier, usages, write = self.frontier, self.usages, self.recording.versions.add
         for index, op in enumerate(self.ops):
             added: list[str] = []
             read: list[int] = []
             for name in op.inputs:
-                if name not in frontier:
-                    frontier[name] = 0
+                version = frontier.get(name, -1)
+                if version < 0:
+                    frontier[name] = version = 0
                     added.append(name)
-                version = frontier[name]
+                    write(index, name, 0)
                 read.append(version)
                 usages.setdefault((name, version), []).append(index)
             written: list[int] = []
             for name in op.outputs:
-                if name not in frontier:
-                    frontier[name] = -1
+                version = frontier.get(name, -1) + 1
+                if not version:
                     added.append(name)
-                frontier[name] = version = frontier[name] + 1
+                frontier[name] = version
                 written.append(version)
+                write(index, name, version)
             emit(Play(index + offset, op, tuple(read), tuple(written), tuple(added)))
         recording.plays = len(self.ops)
         recording.frontier = frontier
@@ -179,20 +181,22 @@ class Walk:
             self._seed_one(y, gradient, added[y])
 
     def _seed_one(self, y: str, gradient: Gradient, added: bool) -> None:
-        recording, version = self.recording, self.frontier[y]
+        recording, version, mark = self.recording, self.frontier[y], len(self.recording.events)
         op: GradientOp | None = None
         index: int | None = None
+        generator: Generator | None = None
         if gradient is None:
             op = self._ones(y)
-            index = len(recording.gradient_ops)
-            recording.gradient_ops.append(op)
+            index = self.add_gradient_ops([op])
             gradient = op.outputs[0]
-            self.add_generator(y, version, DenseGenerator(gradient, index, 0, op))
-            recording.op_marks.append(len(recording.events))
+            generator = DenseGenerator(gradient, index, 0, op)
+            self.add_generator(y, version, generator)
+        if added:
+            recording.versions.add(mark, y, version)
         self.gradient_map[y] = gradient
-        recording.gradient_frontier_marks.append(len(recording.events))
-        recording.map_marks.append(len(recording.events))
-        self.emit(Seed(y, version, gradient, index, op, len(self.ops), added))
+        recording.gradient_frontier.add(mark, y, version)
+        recording.gradients.add(mark, y, gradient)
+        self.emit(Seed(y, version, gradient, index, op, generator, len(self.ops), added))
 
     def _ones(self, y: str) -> GradientOp:
         """The ConstantFill that makes the gradient of a y; it is made under the scopes in force."""
@@ -226,10 +230,7 @@ class Walk:
         made, g_input = self._asked(visit.op, g_output)
         if self.nest is not None and self.nest.made:
             recording.nested[len(recording.events)] = self.nest.take()
-        first = len(recording.gradient_ops)
-        if made:
-            recording.gradient_ops.extend(made)
-            recording.op_marks.append(len(recording.events))
+        first = self.add_gradient_ops(made)
         self.emit(Make(visit.op_index, visit.op, first, tuple(made), tuple(g_input)))
         build_generators(self, visit, made, first, g_output, g_input)
         self._update_map(visit, g_input)
@@ -254,21 +255,30 @@ class Walk:
 
     def set_gradients(self, op_index: int, new: Mapping[str, Gradient], *, summed: bool) -> None:
         """Set entries of the gradient map."""
-        known, marks, events = self.gradient_map, self.recording.map_marks, self.recording.events
+        known, write, events = self.gradient_map, self.recording.gradients.add, self.recording.events
         for name, gradient in new.items():
-            marks.append(len(events))
+            write(len(events), name, gradient)
             self.emit(Map(op_index, name, gradient, known.get(name), name in known, summed))
             known[name] = gradient
 
     def add_generator(self, blob: str, version: int, generator: Generator) -> None:
         """Record a generator; the event that says so is emitted next."""
-        self.recording.generator_marks.append(len(self.recording.events))
         key = (blob, version)
+        self.recording.generators.add(len(self.recording.events), key, generator)
         found = self.generators.get(key)
         if found is None:
             self.generators[key] = [generator]
         else:
             found.append(generator)
+
+    def add_gradient_ops(self, made: Sequence[GradientOp]) -> int:
+        """Append gradient operators; the event that says so is emitted next. Returns where they start."""
+        recording = self.recording
+        first = len(recording.gradient_ops)
+        if made:
+            recording.gradient_ops.extend(made)
+            recording.op_counts.add(len(recording.events), None, first + len(made))
+        return first
 
     def output_of(self, gradient_op: int, output: int) -> str:
         """The present name of an output of a gradient operator."""
