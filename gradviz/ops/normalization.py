@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
-from gradviz.ops.registry import SHOULD_NOT, operator
+from gradviz.ops._checks import axis_of, require, require_same_shape
+from gradviz.ops._windows import channels_first, channels_last
+from gradviz.ops.dtypes import expect
+from gradviz.ops.registry import SHOULD_NOT, kernel, operator
 from gradviz.ops.rules import GI, GO, I, O, emit
+from gradviz.ops.schema import same
 
 if TYPE_CHECKING:
+    from gradviz.ops.context import Context
     from gradviz.ops.records import GradientOp
     from gradviz.ops.rules import Maker
 
@@ -73,6 +79,143 @@ operator(
     gradient=_spatial_bn_gradient,
 )
 operator("SpatialBNGradient", outputs=3, arities=[(5, 3), (7, 3)], inplace=[(5, 1), (6, 2)])
+
+
+def _planes(x: Any, order: str) -> Any:
+    """`x` as (N, C, size): a view where its channels are in front already."""
+    x = channels_first(x, order)
+    return x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
+
+
+def _pictures(xp: Any, planes: Any, like: Any, order: str) -> Any:
+    """The reverse of `_planes`: the shape of `like`."""
+    return channels_last(xp, planes.reshape(channels_first(like, order).shape), order)
+
+
+def _dot(a: Any, b: Any) -> Any:
+    """Inner products of planes, (..., size) twice to (...), without a product in between."""
+    return (a[..., None, :] @ b[..., :, None])[..., 0, 0]
+
+
+def _affine(planes: Any, factor: Any, offset: Any) -> Any:
+    """`planes` · `factor` + `offset`, with one factor and one offset for each plane, or for each channel."""
+    y = planes * factor[..., None]
+    y += offset[..., None]
+    return y
+
+
+def _of_channels(planes: Any, *vectors: Any) -> None:
+    """Refuse vectors that have not one entry for each channel."""
+    expect("float32", planes, *vectors)
+    for vector in vectors:
+        require(vector.size == planes.shape[1], f"{vector.size} entries do not fit {planes.shape[1]} channels")
+
+
+@kernel("SpatialBN")
+def spatial_bn(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    bias: Any,
+    mean: Any,
+    var: Any,
+    batch_sum: Any = None,
+    batch_square_sum: Any = None,
+    *,
+    is_test: int,
+    epsilon: float = 1e-5,
+    momentum: float = 0.9,
+    num_batches: int = 1,
+    order: str = "NCHW",
+) -> Any:
+    """Normalise each channel, in test by the running mean and variance, in training by the batch's own.
+
+    Training also gives the new running mean and (unbiased) variance, and the batch's mean and inverse deviation. Over
+    several batches these come from the sums of X and X² that the last two inputs hold.
+    """
+    require(x.ndim >= 2, f"X has {x.ndim} dimensions where at least 2 are wanted")
+    planes, real = _planes(x, order), x.dtype.type
+    _of_channels(planes, scale, bias, mean, var)
+    if is_test:
+        factor = scale / xp.sqrt(var + real(epsilon))
+        return _pictures(xp, _affine(planes, factor, bias - mean * factor), x, order)
+    count = num_batches * planes.shape[0] * planes.shape[2]
+    if planes.size == 0:
+        return x.copy(), mean, var, xp.zeros_like(mean), xp.zeros_like(var)
+    if num_batches > 1:
+        batch_mean = batch_sum / real(count)
+        batch_var = batch_square_sum / real(count) - batch_mean * batch_mean
+    else:
+        batch_mean = planes.sum(axis=2).sum(axis=0) / real(count)
+        centred = planes - batch_mean[:, None]
+        batch_var = _dot(centred, centred).sum(axis=0) / real(count)
+    inverse = 1 / xp.sqrt(batch_var + real(epsilon))
+    factor = scale * inverse
+    y = _affine(planes, factor, bias - batch_mean * factor)
+    keep, take = real(momentum), real(1) - real(momentum)
+    # One element has no unbiased variance: 0 · 1/0, as upstream has it.
+    unbiased = take * real(count) / real(count - 1)
+    return (
+        _pictures(xp, y, x, order),
+        keep * mean + take * batch_mean,
+        keep * var + unbiased * batch_var,
+        batch_mean,
+        inverse,
+    )
+
+
+@kernel("SpatialBNGradient")
+def spatial_bn_gradient(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    dy: Any,
+    mean: Any,
+    inverse: Any,
+    dscale_sum: Any = None,
+    dbias_sum: Any = None,
+    *,
+    num_batches: int = 1,
+    order: str = "NCHW",
+) -> Any:
+    """The gradient in training, of X, scale and bias.
+
+    Over several batches the last two inputs hold the sums of the gradients of scale and bias over all of them. In test
+    mode the rule hands the variance in for the inverse deviation; upstream's CPU kernel does not mind, nor does this.
+    """
+    require(x.ndim >= 3, f"X has {x.ndim} dimensions where at least 3 are wanted")
+    require_same_shape(x, dy)
+    planes, slopes, real = _planes(x, order), _planes(dy, order), x.dtype.type
+    _of_channels(planes, scale, mean, inverse)
+    if planes.size == 0:
+        return xp.zeros_like(x), xp.zeros_like(scale), xp.zeros_like(scale)
+    normal = _affine(planes, inverse, -mean * inverse)
+    if num_batches > 1:
+        dscale, dbias = dscale_sum / real(num_batches), dbias_sum / real(num_batches)
+    else:
+        dscale, dbias = _dot(normal, slopes).sum(axis=0), slopes.sum(axis=2).sum(axis=0)
+    share = real(1 / (planes.shape[0] * planes.shape[2]))
+    dx = _through_moments(normal, slopes, scale * inverse, dscale * share, dbias * share)
+    return _pictures(xp, dx, x, order), dscale, dbias
+
+
+def _through_moments(normal: Any, slopes: Any, factor: Any, along: Any, mean: Any) -> Any:
+    """The gradient of what was normalised over the last dimension; `normal` is used up.
+
+    Args:
+        normal: the normalised planes, (..., size).
+        slopes: the gradient of those planes, but for `factor`, (..., size).
+        factor: what the gradient is to be multiplied by, the inverse deviation included.
+        along: the mean product of `slopes` and `normal`.
+        mean: the mean of `slopes`.
+    """
+    normal *= -along[..., None]
+    normal += slopes
+    normal -= mean[..., None]
+    normal *= factor[..., None]
+    return normal
+
+
 operator(
     "LRN",
     inputs=1,
@@ -81,10 +224,107 @@ operator(
     gradient=emit("LRNGradient", [I(0), O(0), GO(0)], [GI(0)]),
 )
 operator("LRNGradient", inputs=3, outputs=1)
+
+
+def _neighbours(xp: Any, x: Any, size: int, order: str, ahead: int) -> Any:
+    """The sum over `size` neighbouring channels, of which `ahead` lie before the channel itself."""
+    x = xp.moveaxis(x, 1 if order == "NCHW" else -1, 0)
+    channels = x.shape[0]
+    wide = xp.zeros((channels + size - 1, *x.shape[1:]), x.dtype)
+    wide[ahead : ahead + channels] = x
+    total = wide[:channels].copy()
+    for i in range(1, size):
+        total += wide[i : i + channels]
+    return xp.moveaxis(total, 0, 1 if order == "NCHW" else -1)
+
+
+def _lrn_scale(xp: Any, x: Any, size: int, alpha: float, bias: float, order: str) -> Any:
+    require(x.ndim == 4, f"X has {x.ndim} dimensions where 4 are wanted")
+    real = x.dtype.type
+    scale = _neighbours(xp, x * x, size, order, (size - 1) // 2) * real(alpha / size)
+    scale += real(bias)
+    return scale
+
+
+@kernel("LRN")
+def lrn(xp: Any, x: Any, *, size: int, alpha: float, beta: float, bias: float = 1.0, order: str = "NCHW") -> Any:
+    """Divide by a power of bias + alpha times the mean square over neighbouring channels; that sum is given out too."""
+    expect("float32", x)
+    scale = _lrn_scale(xp, x, size, alpha, bias, order)
+    return x * scale ** x.dtype.type(-beta), xp.ascontiguousarray(scale)
+
+
+@kernel("LRNGradient")
+def lrn_gradient(
+    xp: Any,
+    x: Any,
+    y: Any,
+    dy: Any,
+    *,
+    size: int,
+    alpha: float,
+    beta: float,
+    bias: float = 1.0,
+    order: str = "NCHW",
+) -> Any:
+    expect("float32", x, y, dy)
+    require_same_shape(x, y, dy)
+    real = x.dtype.type
+    scale = _lrn_scale(xp, x, size, alpha, bias, order)
+    shared = _neighbours(xp, dy * y / scale, size, order, size - 1 - (size - 1) // 2)
+    return dy * scale ** real(-beta) - real(2 * alpha * beta / size) * x * shared
+
+
 operator(
     "InstanceNorm", inputs=3, outputs=(1, 3), inplace=[(0, 0)], args="epsilon order", gradient=_instance_norm_gradient
 )
 operator("InstanceNormGradient", inputs=(4, 6), outputs=3)
+
+
+def _moments(xp: Any, planes: Any, epsilon: float) -> tuple[Any, Any]:
+    """Mean and inverse deviation over the last dimension."""
+    real, size = planes.dtype.type, max(1, planes.shape[-1])
+    mean = planes.sum(axis=-1) / real(size)
+    centred = planes - mean[..., None]
+    return mean, 1 / xp.sqrt(_dot(centred, centred) / real(size) + real(epsilon))
+
+
+@kernel("InstanceNorm")
+def instance_norm(xp: Any, x: Any, scale: Any, bias: Any, *, epsilon: float = 1e-5, order: str = "NCHW") -> Any:
+    """Normalise each channel of each picture; their means and inverse deviations (N, C) are given out too."""
+    planes = _planes(x, order)
+    _of_channels(planes, scale, bias)
+    mean, inverse = _moments(xp, planes, epsilon)
+    factor = scale * inverse
+    return _pictures(xp, _affine(planes, factor, bias - mean * factor), x, order), mean, inverse
+
+
+@kernel("InstanceNormGradient")
+def instance_norm_gradient(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    bias: Any,
+    dy: Any,
+    mean: Any = None,
+    inverse: Any = None,
+    *,
+    epsilon: float = 1e-5,
+    order: str = "NCHW",
+) -> Any:
+    """What of the moments is not given is computed again."""
+    require_same_shape(x, dy)
+    planes, slopes = _planes(x, order), _planes(dy, order)
+    _of_channels(planes, scale, bias)
+    own_mean, own_inverse = _moments(xp, planes, epsilon) if inverse is None else (None, None)
+    mean, inverse = own_mean if mean is None else mean, own_inverse if inverse is None else inverse
+    normal = _affine(planes, inverse, -mean * inverse)
+    dscale, dbias = _dot(normal, slopes), slopes.sum(axis=2)
+    share = x.dtype.type(1 / max(1, planes.shape[2]))
+    dx = _through_moments(normal, slopes, scale * inverse, dscale * share, dbias * share)
+    return _pictures(xp, dx, x, order), dscale.sum(axis=0), dbias.sum(axis=0)
+
+
 operator(
     "LayerNorm",
     outputs=3,
@@ -93,6 +333,67 @@ operator(
     gradient=_layer_norm_gradient,
 )
 operator("LayerNormGradient", arities=[(5, 1), (5, 3), (6, 1), (6, 3)])
+operator("C10LayerNorm_DontUseThisOpYet", checked=False)
+
+
+def _layers(x: Any, axis: int) -> tuple[Any, tuple[int, ...]]:
+    """`x` as (rows, size), folded at `axis`, and the dimensions before it."""
+    before = x.shape[: axis_of(axis, x.ndim)]
+    return x.reshape(math.prod(before), math.prod(x.shape[len(before) :])), before
+
+
+@kernel("LayerNorm", "C10LayerNorm_DontUseThisOpYet")
+def layer_norm(
+    xp: Any,
+    x: Any,
+    gamma: Any = None,
+    beta: Any = None,
+    *,
+    axis: int = 1,
+    epsilon: float = 1e-5,
+    elementwise_affine: int = 0,
+) -> Any:
+    """Normalise over the dimensions from `axis` on; means and deviations (..., 1) are given out too."""
+    expect("float32", x)
+    rows, before = _layers(x, axis)
+    mean, inverse = _moments(xp, rows, epsilon)
+    y = _affine(rows, inverse, -mean * inverse)
+    if elementwise_affine:
+        require(gamma is not None and beta is not None, "elementwise_affine needs gamma and beta as inputs")
+        expect("float32", gamma, beta)
+        require(gamma.size == beta.size == rows.shape[1], f"gamma and beta do not have {rows.shape[1]} elements")
+        y = y * gamma.ravel() + beta.ravel()
+    return y.reshape(x.shape), mean.reshape(*before, 1), (1 / inverse).reshape(*before, 1)
+
+
+@kernel("LayerNormGradient")
+def layer_norm_gradient(
+    xp: Any,
+    dy: Any,
+    y: Any,
+    mean: Any,
+    deviation: Any,
+    x: Any,
+    gamma: Any = None,
+    *,
+    axis: int = 1,
+    elementwise_affine: int = 0,
+) -> Any:
+    expect("float32", dy, x, mean, deviation)
+    require_same_shape(x, dy)
+    (rows, _), (slopes, _) = _layers(x, axis), _layers(dy, axis)
+    mean, inverse = mean.ravel(), 1 / deviation.ravel()
+    normal = _affine(rows, inverse, -mean * inverse)
+    outer, answer = slopes, ()
+    if elementwise_affine:
+        require(gamma is not None, "elementwise_affine needs gamma as an input")
+        outer = slopes * gamma.ravel()
+        answer = ((slopes * normal).sum(axis=0).reshape(gamma.shape), slopes.sum(axis=0).reshape(gamma.shape))
+    share = x.dtype.type(1 / max(1, rows.shape[1]))
+    along, sums = _dot(normal, outer) * share, outer.sum(axis=1) * share
+    return _through_moments(normal, outer, inverse, along, sums).reshape(x.shape), *answer
+
+
 operator(
     "GroupNorm",
     inputs=3,
@@ -101,6 +402,65 @@ operator(
     gradient=emit("GroupNormGradient", [GO(0), I(0), I(1), I(2), O(1), O(2)], [GI(0), GI(1), GI(2)]),
 )
 operator("GroupNormGradient", inputs=6, outputs=3)
+
+
+def _groups(planes: Any, group: int) -> Any:
+    """Planes (N, C, size) as (N, groups, C/groups · size)."""
+    n, channels, size = planes.shape
+    require(group > 0 and channels % group == 0, f"{channels} channels do not fall into {group} groups")
+    return planes.reshape(n, group, channels // group * size)
+
+
+def _each_channel(values: Any, channels: int) -> Any:
+    """One value for each group, (N, groups), repeated for its channels."""
+    return values.repeat(channels // values.shape[1], axis=1)
+
+
+@kernel("GroupNorm")
+def group_norm(
+    xp: Any,
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    *,
+    group: int = 32,
+    epsilon: float = 1e-5,
+    order: str = "NCHW",
+) -> Any:
+    """Normalise over groups of channels; their means and inverse deviations (N, groups) are given out too."""
+    planes = _planes(x, order)
+    _of_channels(planes, gamma, beta)
+    mean, inverse = _moments(xp, _groups(planes, group), epsilon)
+    factor = gamma * _each_channel(inverse, gamma.size)
+    y = _affine(planes, factor, beta - _each_channel(mean, gamma.size) * factor)
+    return _pictures(xp, y, x, order), mean, inverse
+
+
+@kernel("GroupNormGradient")
+def group_norm_gradient(
+    xp: Any,
+    dy: Any,
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    mean: Any,
+    inverse: Any,
+    *,
+    group: int = 32,
+    order: str = "NCHW",
+) -> Any:
+    require_same_shape(x, dy)
+    planes, slopes = _planes(x, order), _planes(dy, order)
+    _of_channels(planes, gamma, beta)
+    normal = _affine(_groups(planes, group), inverse, -mean * inverse)
+    dgamma, dbeta = _dot(normal.reshape(planes.shape), slopes), slopes.sum(axis=2)
+    share = x.dtype.type(1 / max(1, normal.shape[2]))
+    shape = (x.shape[0], group, gamma.size // group)
+    along, sums = ((gamma * each).reshape(shape).sum(axis=2) * share for each in (dgamma, dbeta))
+    dx = _through_moments(normal, _groups(slopes * gamma[:, None], group), inverse, along, sums)
+    return _pictures(xp, dx, x, order), dgamma.sum(axis=0), dbeta.sum(axis=0)
+
+
 operator(
     "RMSNorm",
     inputs=3,
@@ -109,20 +469,135 @@ operator(
     gradient=emit("RMSNormGradient", [GO(0), I(0), I(1), O(1)], [GI(0), GI(1), GI(2)]),
 )
 operator("RMSNormGradient", inputs=4, outputs=3)
+
+
+@kernel("RMSNorm")
+def rms_norm(xp: Any, x: Any, gamma: Any, beta: Any, *, axis: int = 1, eps: float = 0.0) -> Any:
+    """Divide by the root of the mean square over the dimensions from `axis` on; its inverse is given out too."""
+    expect("float32 float64", x)
+    expect(str(x.dtype), gamma, beta)
+    rows, before = _layers(x, axis)
+    real = x.dtype.type
+    inverse = 1 / xp.sqrt(_dot(rows, rows) / real(max(1, rows.shape[1])) + real(eps))
+    y = rows * inverse[:, None] * gamma.ravel() + beta.ravel()
+    return y.reshape(x.shape), inverse.reshape(before)
+
+
+@kernel("RMSNormGradient")
+def rms_norm_gradient(xp: Any, dy: Any, x: Any, gamma: Any, inverse: Any, *, axis: int = 1) -> Any:
+    expect("float32 float64", x)
+    expect(str(x.dtype), dy, gamma, inverse)
+    (rows, _), (slopes, _) = _layers(x, axis), _layers(dy, axis)
+    inverse, real = inverse.ravel()[:, None], x.dtype.type
+    outer = slopes * gamma.ravel()
+    along = _dot(outer, rows)[:, None] / real(max(1, rows.shape[1]))
+    dx = (outer - rows * along * inverse**2) * inverse
+    return (
+        dx.reshape(x.shape),
+        (slopes * rows * inverse).sum(axis=0).reshape(gamma.shape),
+        slopes.sum(axis=0).reshape(gamma.shape),
+    )
+
+
 operator("Normalize", inputs=1, outputs=1, args="axis", gradient=emit("NormalizeGradient", [I(0), GO(0)], [GI(0)]))
 operator("NormalizeGradient", inputs=2, outputs=1, args="axis")
 operator("NormalizeL1", inputs=1, outputs=1, args="axis")
+
+_LEAST_NORM = 1e-12
+
+
+def _norm(xp: Any, x: Any, axis: int) -> Any:
+    """The 2-norm along `axis`, which is kept, and at least `_LEAST_NORM`."""
+    norm = xp.sqrt((x * x).sum(axis=axis_of(axis, x.ndim), keepdims=True))
+    return xp.maximum(norm, x.dtype.type(_LEAST_NORM))
+
+
+@kernel("Normalize")
+def normalize(xp: Any, x: Any, *, axis: int = -1) -> Any:
+    """Divide by the 2-norm along `axis`."""
+    expect("float32", x)
+    return x / _norm(xp, x, axis)
+
+
+@kernel("NormalizeGradient")
+def normalize_gradient(xp: Any, x: Any, dy: Any, *, axis: int = -1) -> Any:
+    expect("float32", x, dy)
+    require_same_shape(x, dy)
+    norm = _norm(xp, x, axis)
+    return dy / norm - x * ((x * dy).sum(axis=axis_of(axis, x.ndim), keepdims=True) / norm**3)
+
+
+@kernel("NormalizeL1")
+def normalize_l1(xp: Any, x: Any, *, axis: int = -1) -> Any:
+    """Divide by the sum of the magnitudes along `axis`, where it is not 0."""
+    expect("float32", x)
+    norm = abs(x).sum(axis=axis_of(axis, x.ndim), keepdims=True)
+    return x / xp.where(norm == 0, 1, norm)
+
+
 operator("NormalizePlanarYUV", inputs=3, outputs=1, inplace=[(0, 0)])
+
+
+@kernel("NormalizePlanarYUV")
+def normalize_planar_yuv(xp: Any, x: Any, mean: Any, deviation: Any) -> Any:
+    """(X - M) / S, with one row of means and deviations for the channels of all pictures."""
+    expect("float32", x, mean, deviation)
+    require(x.ndim == 4, f"X has {x.ndim} dimensions where 4 are wanted")
+    require(mean.size == deviation.size == x.shape[1], f"means and deviations do not fit {x.shape[1]} channels")
+    return (x - mean.reshape(-1, 1, 1)) / deviation.reshape(-1, 1, 1)
+
+
 operator("AffineChannel", inputs=3, outputs=1, inplace=[(0, 0)], gradient=_affine_channel_gradient)
 operator("AffineChannelGradient", arities=[(2, 1), (2, 3), (3, 1), (3, 3)], inplace=[(0, 0)])
 operator("ChannelStats", inputs=1, outputs=2, gradient=SHOULD_NOT)
 operator("ChannelBackpropStats", inputs=4, outputs=2, gradient=SHOULD_NOT)
-operator("C10LayerNorm_DontUseThisOpYet", checked=False)
+
+
+@kernel("AffineChannel")
+def affine_channel(xp: Any, x: Any, scale: Any, bias: Any, *, order: str = "NCHW") -> Any:
+    """One factor and one offset for each channel."""
+    planes = _planes(x, order)
+    _of_channels(planes, scale, bias)
+    return _pictures(xp, _affine(planes, scale, bias), x, order)
+
+
+@kernel("AffineChannelGradient")
+def affine_channel_gradient(xp: Any, dy: Any, *inputs: Any, order: str = "NCHW", is_learnable: int = 0) -> Any:
+    """Reads dY, the scale and, where it is learnable, X between them."""
+    scale = inputs[-1]
+    slopes = _planes(dy, order)
+    _of_channels(slopes, scale)
+    dx = _pictures(xp, slopes * scale[:, None], dy, order)
+    if not is_learnable:
+        return dx
+    require(len(inputs) == 2, "is_learnable needs X as an input")
+    require_same_shape(inputs[0], dy)
+    return dx, _dot(_planes(inputs[0], order), slopes).sum(axis=0), slopes.sum(axis=2).sum(axis=0)
+
+
+@kernel("ChannelStats")
+def channel_stats(xp: Any, x: Any, *, order: str = "NCHW") -> Any:
+    """Sums of each channel's elements and of their squares."""
+    expect("float32", x)
+    planes = _planes(x, order)
+    return planes.sum(axis=2).sum(axis=0), _dot(planes, planes).sum(axis=0)
+
+
+@kernel("ChannelBackpropStats")
+def channel_backprop_stats(xp: Any, x: Any, mean: Any, inverse: Any, dy: Any) -> Any:
+    """One batch's part in the gradients of scale and bias of a SpatialBN over several batches."""
+    require_same_shape(x, dy)
+    planes, slopes = _planes(x, "NCHW"), _planes(dy, "NCHW")
+    _of_channels(planes, mean, inverse)
+    dbias = slopes.sum(axis=2).sum(axis=0)
+    return (_dot(planes, slopes).sum(axis=0) - mean * dbias) * inverse, dbias
+
+
 operator(
     "SparseNormalize",
     inputs=(2, 3),
     outputs=1,
-    enforced=[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)],
+    enforced=same,
     args="use_max_norm norm",
     gradient=SHOULD_NOT,
 )
@@ -130,10 +605,55 @@ operator(
     "Float16SparseNormalize",
     inputs=(2, 3),
     outputs=1,
-    enforced=[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)],
+    enforced=same,
     args="use_max_norm norm",
     gradient=SHOULD_NOT,
 )
+
+
+@kernel("SparseNormalize", "Float16SparseNormalize")
+def sparse_normalize(
+    xp: Any,
+    param: Any,
+    indices: Any,
+    gradient: Any = None,
+    *,
+    ctx: Context,
+    use_max_norm: int = 1,
+    norm: float = 1.0,
+) -> Any:
+    """Give the rows at `indices` the 2-norm `norm`; with `use_max_norm` only those that are longer."""
+    expect("float32" if ctx.op.type == "SparseNormalize" else "float16", param)
+    expect("int32 int64", indices)
+    rows = param[indices].reshape(indices.size, -1)
+    wide = rows.astype("float32") if rows.dtype.itemsize == 2 else rows
+    lengths = xp.sqrt((wide * wide).sum(axis=1, keepdims=True))
+    # The factor is rounded to the parameter's dtype before it is applied.
+    factor = (norm / (lengths + 1e-12)).astype(param.dtype)
+    if use_max_norm:
+        factor = xp.where(lengths <= norm, param.dtype.type(1), factor)
+    y = param.copy()
+    y[indices.ravel()] = (rows * factor).reshape(indices.size, *param.shape[1:])
+    return y
+
+
 operator(
     "WeightScale", inputs=2, outputs=1, inplace=[(0, 0)], args="stepsize upper_bound_iter scale", gradient=SHOULD_NOT
 )
+
+
+@kernel("WeightScale")
+def weight_scale(
+    xp: Any,
+    w: Any,
+    iteration: Any,
+    *,
+    stepsize: int = 2**63 - 1,
+    upper_bound_iter: int = 2**63 - 1,
+    scale: float = 1.0,
+) -> Any:
+    """Multiply W by `scale` in every `stepsize`-th iteration before `upper_bound_iter`."""
+    expect("float32", w)
+    expect("int64", iteration)
+    now = int(iteration.ravel()[0]) + 1
+    return w * w.dtype.type(scale) if now % stepsize == 0 and now < upper_bound_iter else w.copy()
