@@ -106,11 +106,18 @@ def _parse(text: str, random: np.random.Generator) -> dict[str, Any]:
     path = Path(text)
     if not path.exists():
         raise ExecutionError(f"feed {text!r} is no file and no name=shape[:dtype], such as data=8x1x28x28:float32")
-    if path.suffix == ".npz":
-        return _read_arrays(path)
     if path.suffix == ".npy":
         raise ExecutionError(f"feed {text!r}: which blob is it for? Write name={text}")
-    return _read_tensors(path)
+    return read_file(path)
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """The arrays in a file by name: `.npz`, or tensors in a protobuf file.
+
+    Raises:
+        ExecutionError: it cannot be read.
+    """
+    return _read_arrays(path) if path.suffix == ".npz" else _read_tensors(path)
 
 
 def _named(name: str, what: str, random: np.random.Generator) -> Any:
@@ -122,7 +129,7 @@ def _named(name: str, what: str, random: np.random.Generator) -> Any:
         raise ExecutionError(f"feed {name}: {what!r} is no file and no shape; write such as {name}=8x1x28x28:float32")
     if path.suffix == ".npy":
         return as_feed(name, _load_npy(path))
-    found = _read_arrays(path) if path.suffix == ".npz" else _read_tensors(path)
+    found = read_file(path)
     if name in found:
         return found[name]
     if len(found) == 1:

@@ -63,11 +63,15 @@ class Runtime:
         backend: where arrays live.
         random: a random generator of that backend.
         cancelled: asked between operators; stops the run when true.
+        widen: whether every float32 that an operator makes becomes float64, for gradient checks.
+        narrowed: the types that made float32 out of float64 in such a run.
     """
 
     backend: Backend
     random: Any = None
     cancelled: Callable[[], bool] | None = None
+    widen: bool = False
+    narrowed: set[str] = field(default_factory=set)
     contexts: dict[int, ScopedContext] = field(default_factory=dict)
     programs: dict[int, Program] = field(default_factory=dict)
 
@@ -362,8 +366,24 @@ def step(
     except ExecutionError as error:
         raise OpError(str(error), bound.op).inside(index, bound.op) from error
     if made is not DONE:
+        if runtime.widen:
+            made = _widened(bound.op.type, read, made, runtime)
         for slot, value in zip(outputs, made, strict=True):
             slot.value = value
+
+
+def _widened(type: str, read: Sequence[Any], made: Sequence[Any], runtime: Runtime) -> list[Any]:
+    wide = any(_is_float(value, 8) for value in read)
+    if wide and any(_is_float(value, 4) for value in made):
+        known = registry.lookup(type)
+        if known is None or known.family != "fillers":  # those read shapes only
+            runtime.narrowed.add(type)
+    return [value.astype(np.float64) if _is_float(value, 4) else value for value in made]
+
+
+def _is_float(value: Any, size: int) -> bool:
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and dtype.kind == "f" and dtype.itemsize == size
 
 
 def failure(op: Op, reason: str) -> OpError:

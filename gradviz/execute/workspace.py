@@ -159,9 +159,14 @@ class Workspace:
 
     def __iter__(self) -> Iterator[str]:
         """The blobs that have a value, in the order in which they came about."""
-        if self._rounds:
-            last = self._rounds[-1]
-            yield from dict.fromkeys([*last.initial, *last.values])
+        yield from self.blobs()
+
+    def blobs(self, iteration: int = -1) -> list[str]:
+        """The blobs that have a value in an iteration, in the order in which they came about."""
+        if not self._rounds:
+            return []
+        round_ = self._rounds[iteration]
+        return list(dict.fromkeys([*round_.initial, *round_.values]))
 
     def keys(self) -> list[str]:
         """The blobs that have a value."""
