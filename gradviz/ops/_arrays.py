@@ -7,13 +7,35 @@ from typing import Any
 
 from gradviz.ops._checks import axis_of
 
-# Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: absolute error below 1.5e-7.
-_ERF_P = 0.3275911
-_ERF_A = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
-# The Maclaurin series of erf(x) / x; seven terms are exact to 1e-9 below one half.
-_ERF_SERIES = tuple(
-    2 / 3.141592653589793**0.5 * sign / (fact * odd)
-    for sign, fact, odd in zip((1, -1) * 4, (1, 1, 2, 6, 24, 120, 720, 5040), range(1, 17, 2), strict=True)
+# W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969): erf(x) / x as a
+# quotient of polynomials in x * x near 0, and erfc(x) * exp(x * x) as one in x elsewhere. Constants first.
+_NEAR = (
+    (3209.37758913846947, 377.485237685302021, 113.864154151050156, 3.1611237438705656, 0.185777706184603153),
+    (2844.23683343917062, 1282.61652607737228, 244.024637934444173, 23.6012909523441209, 1.0),
+)
+_FAR = (
+    (
+        1230.33935479799725,
+        2051.07837782607147,
+        1712.04761263407058,
+        881.95222124176909,
+        298.635138197400131,
+        66.1191906371416295,
+        8.88314979438837594,
+        0.564188496988670089,
+        2.15311535474403846e-8,
+    ),
+    (
+        1230.33935480374942,
+        3439.36767414372164,
+        4362.61909014324716,
+        3290.79923573345963,
+        1621.38957456669019,
+        537.181101862009858,
+        117.693950891312499,
+        15.7449261107098347,
+        1.0,
+    ),
 )
 
 
@@ -26,11 +48,12 @@ def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def erf(xp: Any, x: Any) -> Any:
-    """The error function, exact to about 1e-7; same shape and dtype as `x`."""
-    size = xp.abs(x)
-    t = 1 / (1 + _ERF_P * size)
-    far = xp.copysign(1 - polynomial(t, (0.0, *_ERF_A)) * xp.exp(-size * size), x)
-    return xp.where(size < 0.5, x * polynomial(x * x, _ERF_SERIES), far)
+    """The error function, exact to the precision of `x`; same shape and dtype."""
+    size = xp.minimum(xp.abs(x), 6)  # where erf is 1, and the quotients are still far from overflow
+    square = size * size
+    near = x * (polynomial(square, _NEAR[0]) / polynomial(square, _NEAR[1]))
+    far = 1 - xp.exp(-square) * (polynomial(size, _FAR[0]) / polynomial(size, _FAR[1]))
+    return xp.where(size < 0.46875, near, xp.copysign(far, x))
 
 
 def sigmoid(xp: Any, x: Any) -> Any:

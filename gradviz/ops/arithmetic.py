@@ -393,9 +393,13 @@ def weighted_sum(xp: Any, *arrays_and_weights: Array) -> Array:
 
 @kernel("WeightedSumGradient")
 @only("float32")
-def weighted_sum_gradient(xp: Any, dy: Array, *arrays_and_weights: Array, grad_on_w: bool = False) -> tuple[Array, ...]:
+def weighted_sum_gradient(
+    xp: Any, dy: Array, *arrays_and_weights: Array, ctx: Context, grad_on_w: bool = False
+) -> tuple[Array, ...]:
     """Gradients of the arrays, then (`grad_on_w`) those of the weights, of shape (1,)."""
     arrays, weights = _weighted(arrays_and_weights)
+    wanted = len(arrays) + len(weights) if grad_on_w else len(arrays)
+    require(ctx.outputs == wanted, f"there must be {wanted} outputs")
     require_same_shape(dy, *arrays)
     found = tuple(weight * dy for weight in weights)
     return found + tuple(xp.sum(array * dy).reshape(1) for array in arrays) if grad_on_w else found

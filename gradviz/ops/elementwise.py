@@ -345,13 +345,16 @@ def ensure_clipped(
     indices: Array | None = None,
     gradient: Array | None = None,
     *,
+    ctx: Context,
     min: float = -FLOAT_MAX,
     max: float = FLOAT_MAX,
 ) -> Array:
-    """Clip everything, or the rows that `indices` name: those that a sparse gradient has touched."""
+    """Clip everything, or (in place only) the rows that `indices` name: those that a sparse gradient has touched."""
     if indices is None:
         return _clip(xp, x, min, max)
     expect("int32 int64", indices)
+    require(gradient is not None, "with indices the gradient of the rows is needed")
+    require(ctx.op.input[0] == ctx.op.output[0], "with indices it must run in place")
     clipped = x.copy()
     clipped[indices] = _clip(xp, x[indices], min, max)
     return clipped
@@ -507,7 +510,7 @@ def square_root_divide(xp: Any, x: Array, scale: Array) -> Array:
     expect("int32 int64 float32", scale)
     require(scale.ndim == 1 and x.ndim > 0 and len(scale) == len(x), "there must be one scale for each row")
     require(bool((scale >= 0).all()), "scales must not be negative")
-    divisor = xp.where(scale == 0, 1, xp.sqrt(scale.astype("float32")))
+    divisor = xp.where(scale == 0, 1, xp.sqrt(scale.astype(x.dtype)))
     return x / divisor.reshape(-1, *[1] * (x.ndim - 1))
 
 

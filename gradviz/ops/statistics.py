@@ -61,7 +61,7 @@ def top_k(xp: Any, x: Array, k_input: Array | None = None, *, k: int = -1, axis:
 
     Of those that tie, the first come first. Where fewer than k are there, values are filled up with 0, indices with -1.
     """
-    axis = axis_of(axis, x.ndim)
+    axis = _last_or_from_the_front(axis, x.ndim)
     if k_input is not None:
         expect("int32 int64", k_input)
         require(k_input.size == 1, "k must be a single number")
@@ -77,6 +77,11 @@ def top_k(xp: Any, x: Array, k_input: Array | None = None, *, k: int = -1, axis:
     return values, indices, flat.reshape(-1)
 
 
+def _last_or_from_the_front(axis: int, rank: int) -> int:
+    require(axis >= -1, f"axis is counted from the front, or -1 for the last one; not {axis}")
+    return axis_of(axis, rank)
+
+
 def _descending(xp: Any, x: Array) -> Array:
     """Indices along the last dimension, the largest element first."""
     return xp.argsort(-x, axis=-1, kind="stable").astype("int64")
@@ -86,7 +91,7 @@ def _descending(xp: Any, x: Array) -> Array:
 @only("float32", at=[0, 2])
 def top_k_gradient(xp: Any, d_values: Array, indices: Array, x: Array, *, axis: int = -1) -> Array:
     expect("int64", indices)
-    axis = axis_of(axis, x.ndim)
+    axis = _last_or_from_the_front(axis, x.ndim)
     require(d_values.shape == indices.shape, f"shapes must be equal, but are {d_values.shape} and {indices.shape}")
     # One place more takes what has the index -1 and is then cut off.
     rows = xp.zeros((*xp.moveaxis(x, axis, -1).shape[:-1], x.shape[axis] + 1), x.dtype)
