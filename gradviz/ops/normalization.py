@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from gradviz.ops._checks import axis_of, require, require_same_shape
-from gradviz.ops._windows import channels_first, channels_last
+from gradviz.ops._planes import affine, as_pictures, as_planes, dot, moments, of_channels, through_moments
 from gradviz.ops.dtypes import expect
 from gradviz.ops.registry import SHOULD_NOT, kernel, operator
 from gradviz.ops.rules import GI, GO, I, O, emit
@@ -81,36 +81,6 @@ operator(
 operator("SpatialBNGradient", outputs=3, arities=[(5, 3), (7, 3)], inplace=[(5, 1), (6, 2)])
 
 
-def _planes(x: Any, order: str) -> Any:
-    """`x` as (N, C, size): a view where its channels are in front already."""
-    x = channels_first(x, order)
-    return x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
-
-
-def _pictures(xp: Any, planes: Any, like: Any, order: str) -> Any:
-    """The reverse of `_planes`: the shape of `like`."""
-    return channels_last(xp, planes.reshape(channels_first(like, order).shape), order)
-
-
-def _dot(a: Any, b: Any) -> Any:
-    """Inner products of planes, (..., size) twice to (...), without a product in between."""
-    return (a[..., None, :] @ b[..., :, None])[..., 0, 0]
-
-
-def _affine(planes: Any, factor: Any, offset: Any) -> Any:
-    """`planes` · `factor` + `offset`, with one factor and one offset for each plane, or for each channel."""
-    y = planes * factor[..., None]
-    y += offset[..., None]
-    return y
-
-
-def _of_channels(planes: Any, *vectors: Any) -> None:
-    """Refuse vectors that have not one entry for each channel."""
-    expect("float32", planes, *vectors)
-    for vector in vectors:
-        require(vector.size == planes.shape[1], f"{vector.size} entries do not fit {planes.shape[1]} channels")
-
-
 @kernel("SpatialBN")
 def spatial_bn(
     xp: Any,
@@ -134,29 +104,30 @@ def spatial_bn(
     several batches these come from the sums of X and X² that the last two inputs hold.
     """
     require(x.ndim >= 2, f"X has {x.ndim} dimensions where at least 2 are wanted")
-    planes, real = _planes(x, order), x.dtype.type
-    _of_channels(planes, scale, bias, mean, var)
+    planes, real = as_planes(x, order), x.dtype.type
+    of_channels(planes, scale, bias, mean, var)
     if is_test:
         factor = scale / xp.sqrt(var + real(epsilon))
-        return _pictures(xp, _affine(planes, factor, bias - mean * factor), x, order)
+        return as_pictures(xp, affine(planes, factor, bias - mean * factor), x, order)
     count = num_batches * planes.shape[0] * planes.shape[2]
     if planes.size == 0:
         return x.copy(), mean, var, xp.zeros_like(mean), xp.zeros_like(var)
     if num_batches > 1:
         batch_mean = batch_sum / real(count)
+        y = planes - batch_mean[:, None]
         batch_var = batch_square_sum / real(count) - batch_mean * batch_mean
     else:
         batch_mean = planes.sum(axis=2).sum(axis=0) / real(count)
-        centred = planes - batch_mean[:, None]
-        batch_var = _dot(centred, centred).sum(axis=0) / real(count)
+        y = planes - batch_mean[:, None]
+        batch_var = dot(y, y).sum(axis=0) / real(count)
     inverse = 1 / xp.sqrt(batch_var + real(epsilon))
-    factor = scale * inverse
-    y = _affine(planes, factor, bias - batch_mean * factor)
+    y *= (scale * inverse)[:, None]
+    y += bias[:, None]
     keep, take = real(momentum), real(1) - real(momentum)
     # One element has no unbiased variance: 0 · 1/0, as upstream has it.
     unbiased = take * real(count) / real(count - 1)
     return (
-        _pictures(xp, y, x, order),
+        as_pictures(xp, y, x, order),
         keep * mean + take * batch_mean,
         keep * var + unbiased * batch_var,
         batch_mean,
@@ -185,35 +156,18 @@ def spatial_bn_gradient(
     """
     require(x.ndim >= 3, f"X has {x.ndim} dimensions where at least 3 are wanted")
     require_same_shape(x, dy)
-    planes, slopes, real = _planes(x, order), _planes(dy, order), x.dtype.type
-    _of_channels(planes, scale, mean, inverse)
+    planes, slopes, real = as_planes(x, order), as_planes(dy, order), x.dtype.type
+    of_channels(planes, scale, mean, inverse)
     if planes.size == 0:
         return xp.zeros_like(x), xp.zeros_like(scale), xp.zeros_like(scale)
-    normal = _affine(planes, inverse, -mean * inverse)
+    normal = affine(planes, inverse, -mean * inverse)
     if num_batches > 1:
         dscale, dbias = dscale_sum / real(num_batches), dbias_sum / real(num_batches)
     else:
-        dscale, dbias = _dot(normal, slopes).sum(axis=0), slopes.sum(axis=2).sum(axis=0)
+        dscale, dbias = dot(normal, slopes).sum(axis=0), slopes.sum(axis=2).sum(axis=0)
     share = real(1 / (planes.shape[0] * planes.shape[2]))
-    dx = _through_moments(normal, slopes, scale * inverse, dscale * share, dbias * share)
-    return _pictures(xp, dx, x, order), dscale, dbias
-
-
-def _through_moments(normal: Any, slopes: Any, factor: Any, along: Any, mean: Any) -> Any:
-    """The gradient of what was normalised over the last dimension; `normal` is used up.
-
-    Args:
-        normal: the normalised planes, (..., size).
-        slopes: the gradient of those planes, but for `factor`, (..., size).
-        factor: what the gradient is to be multiplied by, the inverse deviation included.
-        along: the mean product of `slopes` and `normal`.
-        mean: the mean of `slopes`.
-    """
-    normal *= -along[..., None]
-    normal += slopes
-    normal -= mean[..., None]
-    normal *= factor[..., None]
-    return normal
+    dx = through_moments(normal, slopes, scale * inverse, dscale * share, dbias * share)
+    return as_pictures(xp, dx, x, order), dscale, dbias
 
 
 operator(
@@ -281,22 +235,14 @@ operator(
 operator("InstanceNormGradient", inputs=(4, 6), outputs=3)
 
 
-def _moments(xp: Any, planes: Any, epsilon: float) -> tuple[Any, Any]:
-    """Mean and inverse deviation over the last dimension."""
-    real, size = planes.dtype.type, max(1, planes.shape[-1])
-    mean = planes.sum(axis=-1) / real(size)
-    centred = planes - mean[..., None]
-    return mean, 1 / xp.sqrt(_dot(centred, centred) / real(size) + real(epsilon))
-
-
 @kernel("InstanceNorm")
 def instance_norm(xp: Any, x: Any, scale: Any, bias: Any, *, epsilon: float = 1e-5, order: str = "NCHW") -> Any:
     """Normalise each channel of each picture; their means and inverse deviations (N, C) are given out too."""
-    planes = _planes(x, order)
-    _of_channels(planes, scale, bias)
-    mean, inverse = _moments(xp, planes, epsilon)
+    planes = as_planes(x, order)
+    of_channels(planes, scale, bias)
+    mean, inverse = moments(xp, planes, epsilon)
     factor = scale * inverse
-    return _pictures(xp, _affine(planes, factor, bias - mean * factor), x, order), mean, inverse
+    return as_pictures(xp, affine(planes, factor, bias - mean * factor), x, order), mean, inverse
 
 
 @kernel("InstanceNormGradient")
@@ -314,15 +260,15 @@ def instance_norm_gradient(
 ) -> Any:
     """What of the moments is not given is computed again."""
     require_same_shape(x, dy)
-    planes, slopes = _planes(x, order), _planes(dy, order)
-    _of_channels(planes, scale, bias)
-    own_mean, own_inverse = _moments(xp, planes, epsilon) if inverse is None else (None, None)
+    planes, slopes = as_planes(x, order), as_planes(dy, order)
+    of_channels(planes, scale, bias)
+    own_mean, own_inverse = moments(xp, planes, epsilon) if inverse is None else (None, None)
     mean, inverse = own_mean if mean is None else mean, own_inverse if inverse is None else inverse
-    normal = _affine(planes, inverse, -mean * inverse)
-    dscale, dbias = _dot(normal, slopes), slopes.sum(axis=2)
+    normal = affine(planes, inverse, -mean * inverse)
+    dscale, dbias = dot(normal, slopes), slopes.sum(axis=2)
     share = x.dtype.type(1 / max(1, planes.shape[2]))
-    dx = _through_moments(normal, slopes, scale * inverse, dscale * share, dbias * share)
-    return _pictures(xp, dx, x, order), dscale.sum(axis=0), dbias.sum(axis=0)
+    dx = through_moments(normal, slopes, scale * inverse, dscale * share, dbias * share)
+    return as_pictures(xp, dx, x, order), dscale.sum(axis=0), dbias.sum(axis=0)
 
 
 operator(
@@ -356,8 +302,8 @@ def layer_norm(
     """Normalise over the dimensions from `axis` on; means and deviations (..., 1) are given out too."""
     expect("float32", x)
     rows, before = _layers(x, axis)
-    mean, inverse = _moments(xp, rows, epsilon)
-    y = _affine(rows, inverse, -mean * inverse)
+    mean, inverse = moments(xp, rows, epsilon)
+    y = affine(rows, inverse, -mean * inverse)
     if elementwise_affine:
         require(gamma is not None and beta is not None, "elementwise_affine needs gamma and beta as inputs")
         expect("float32", gamma, beta)
@@ -383,15 +329,16 @@ def layer_norm_gradient(
     require_same_shape(x, dy)
     (rows, _), (slopes, _) = _layers(x, axis), _layers(dy, axis)
     mean, inverse = mean.ravel(), 1 / deviation.ravel()
-    normal = _affine(rows, inverse, -mean * inverse)
-    outer, answer = slopes, ()
+    normal = affine(rows, inverse, -mean * inverse)
+    outer = slopes
+    answer: tuple[Any, ...] = ()
     if elementwise_affine:
         require(gamma is not None, "elementwise_affine needs gamma as an input")
         outer = slopes * gamma.ravel()
         answer = ((slopes * normal).sum(axis=0).reshape(gamma.shape), slopes.sum(axis=0).reshape(gamma.shape))
     share = x.dtype.type(1 / max(1, rows.shape[1]))
-    along, sums = _dot(normal, outer) * share, outer.sum(axis=1) * share
-    return _through_moments(normal, outer, inverse, along, sums).reshape(x.shape), *answer
+    along, sums = dot(normal, outer) * share, outer.sum(axis=1) * share
+    return through_moments(normal, outer, inverse, along, sums).reshape(x.shape), *answer
 
 
 operator(
@@ -428,12 +375,12 @@ def group_norm(
     order: str = "NCHW",
 ) -> Any:
     """Normalise over groups of channels; their means and inverse deviations (N, groups) are given out too."""
-    planes = _planes(x, order)
-    _of_channels(planes, gamma, beta)
-    mean, inverse = _moments(xp, _groups(planes, group), epsilon)
+    planes = as_planes(x, order)
+    of_channels(planes, gamma, beta)
+    mean, inverse = moments(xp, _groups(planes, group), epsilon)
     factor = gamma * _each_channel(inverse, gamma.size)
-    y = _affine(planes, factor, beta - _each_channel(mean, gamma.size) * factor)
-    return _pictures(xp, y, x, order), mean, inverse
+    y = affine(planes, factor, beta - _each_channel(mean, gamma.size) * factor)
+    return as_pictures(xp, y, x, order), mean, inverse
 
 
 @kernel("GroupNormGradient")
@@ -450,15 +397,15 @@ def group_norm_gradient(
     order: str = "NCHW",
 ) -> Any:
     require_same_shape(x, dy)
-    planes, slopes = _planes(x, order), _planes(dy, order)
-    _of_channels(planes, gamma, beta)
-    normal = _affine(_groups(planes, group), inverse, -mean * inverse)
-    dgamma, dbeta = _dot(normal.reshape(planes.shape), slopes), slopes.sum(axis=2)
+    planes, slopes = as_planes(x, order), as_planes(dy, order)
+    of_channels(planes, gamma, beta)
+    normal = affine(_groups(planes, group), inverse, -mean * inverse)
+    dgamma, dbeta = dot(normal.reshape(planes.shape), slopes), slopes.sum(axis=2)
     share = x.dtype.type(1 / max(1, normal.shape[2]))
     shape = (x.shape[0], group, gamma.size // group)
     along, sums = ((gamma * each).reshape(shape).sum(axis=2) * share for each in (dgamma, dbeta))
-    dx = _through_moments(normal, _groups(slopes * gamma[:, None], group), inverse, along, sums)
-    return _pictures(xp, dx, x, order), dgamma.sum(axis=0), dbeta.sum(axis=0)
+    dx = through_moments(normal, _groups(slopes * gamma[:, None], group), inverse, along, sums)
+    return as_pictures(xp, dx, x, order), dgamma.sum(axis=0), dbeta.sum(axis=0)
 
 
 operator(
@@ -478,7 +425,7 @@ def rms_norm(xp: Any, x: Any, gamma: Any, beta: Any, *, axis: int = 1, eps: floa
     expect(str(x.dtype), gamma, beta)
     rows, before = _layers(x, axis)
     real = x.dtype.type
-    inverse = 1 / xp.sqrt(_dot(rows, rows) / real(max(1, rows.shape[1])) + real(eps))
+    inverse = 1 / xp.sqrt(dot(rows, rows) / real(max(1, rows.shape[1])) + real(eps))
     y = rows * inverse[:, None] * gamma.ravel() + beta.ravel()
     return y.reshape(x.shape), inverse.reshape(before)
 
@@ -490,7 +437,7 @@ def rms_norm_gradient(xp: Any, dy: Any, x: Any, gamma: Any, inverse: Any, *, axi
     (rows, _), (slopes, _) = _layers(x, axis), _layers(dy, axis)
     inverse, real = inverse.ravel()[:, None], x.dtype.type
     outer = slopes * gamma.ravel()
-    along = _dot(outer, rows)[:, None] / real(max(1, rows.shape[1]))
+    along = dot(outer, rows)[:, None] / real(max(1, rows.shape[1]))
     dx = (outer - rows * along * inverse**2) * inverse
     return (
         dx.reshape(x.shape),
@@ -556,41 +503,41 @@ operator("ChannelBackpropStats", inputs=4, outputs=2, gradient=SHOULD_NOT)
 @kernel("AffineChannel")
 def affine_channel(xp: Any, x: Any, scale: Any, bias: Any, *, order: str = "NCHW") -> Any:
     """One factor and one offset for each channel."""
-    planes = _planes(x, order)
-    _of_channels(planes, scale, bias)
-    return _pictures(xp, _affine(planes, scale, bias), x, order)
+    planes = as_planes(x, order)
+    of_channels(planes, scale, bias)
+    return as_pictures(xp, affine(planes, scale, bias), x, order)
 
 
 @kernel("AffineChannelGradient")
 def affine_channel_gradient(xp: Any, dy: Any, *inputs: Any, order: str = "NCHW", is_learnable: int = 0) -> Any:
     """Reads dY, the scale and, where it is learnable, X between them."""
     scale = inputs[-1]
-    slopes = _planes(dy, order)
-    _of_channels(slopes, scale)
-    dx = _pictures(xp, slopes * scale[:, None], dy, order)
+    slopes = as_planes(dy, order)
+    of_channels(slopes, scale)
+    dx = as_pictures(xp, slopes * scale[:, None], dy, order)
     if not is_learnable:
         return dx
     require(len(inputs) == 2, "is_learnable needs X as an input")
     require_same_shape(inputs[0], dy)
-    return dx, _dot(_planes(inputs[0], order), slopes).sum(axis=0), slopes.sum(axis=2).sum(axis=0)
+    return dx, dot(as_planes(inputs[0], order), slopes).sum(axis=0), slopes.sum(axis=2).sum(axis=0)
 
 
 @kernel("ChannelStats")
 def channel_stats(xp: Any, x: Any, *, order: str = "NCHW") -> Any:
     """Sums of each channel's elements and of their squares."""
     expect("float32", x)
-    planes = _planes(x, order)
-    return planes.sum(axis=2).sum(axis=0), _dot(planes, planes).sum(axis=0)
+    planes = as_planes(x, order)
+    return planes.sum(axis=2).sum(axis=0), dot(planes, planes).sum(axis=0)
 
 
 @kernel("ChannelBackpropStats")
 def channel_backprop_stats(xp: Any, x: Any, mean: Any, inverse: Any, dy: Any) -> Any:
     """One batch's part in the gradients of scale and bias of a SpatialBN over several batches."""
     require_same_shape(x, dy)
-    planes, slopes = _planes(x, "NCHW"), _planes(dy, "NCHW")
-    _of_channels(planes, mean, inverse)
+    planes, slopes = as_planes(x, "NCHW"), as_planes(dy, "NCHW")
+    of_channels(planes, mean, inverse)
     dbias = slopes.sum(axis=2).sum(axis=0)
-    return (_dot(planes, slopes).sum(axis=0) - mean * dbias) * inverse, dbias
+    return (dot(planes, slopes).sum(axis=0) - mean * dbias) * inverse, dbias
 
 
 operator(
