@@ -86,6 +86,16 @@ def require(condition: Any, reason: str) -> None:
         raise ValueError(reason)
 
 
+def require_indices(indices: Any, size: int) -> None:
+    """Refuse indices outside of a dimension, which NumPy would count from its end and CuPy would wrap around.
+
+    Raises:
+        ValueError: an index is negative, or not below `size`.
+    """
+    if indices.size and not bool(((indices >= 0) & (indices < size)).all()):
+        raise ValueError(f"indices must lie between 0 and {size - 1}")
+
+
 def axis_of(axis: int, rank: int) -> int:
     """The index from the front of a dimension, given from the front or (negative) from the back.
 

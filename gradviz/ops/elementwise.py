@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from gradviz.ops._arrays import erf, on_host
-from gradviz.ops._checks import NUMBERS, like, only, require, require_same_shape
+from gradviz.ops._checks import NUMBERS, like, only, require, require_indices, require_same_shape
 from gradviz.ops.arguments import arg, values
 from gradviz.ops.dtypes import expect
 from gradviz.ops.registry import NONE, NOT_IMPLEMENTED, SHOULD_NOT, kernel, operator
@@ -355,6 +355,8 @@ def ensure_clipped(
     expect("int32 int64", indices)
     require(gradient is not None, "with indices the gradient of the rows is needed")
     require(ctx.op.input[0] == ctx.op.output[0], "with indices it must run in place")
+    require(x.ndim > 0, "an array of rank 0 has no rows")
+    require_indices(indices, len(x))
     clipped = x.copy()
     clipped[indices] = _clip(xp, x[indices], min, max)
     return clipped
@@ -392,7 +394,10 @@ def cast_rule(maker: Maker) -> list[GradientOp]:
 def _data_type(maker: Maker, name: str) -> int:
     """The number of the tensor type that an argument names, as a text in any case or as a number."""
     if not maker.args.has(name, "s"):
-        return maker.args.integer(name, TensorProto.FLOAT)
+        number = maker.args.integer(name, TensorProto.FLOAT)
+        if not -(2**31) <= number < 2**31:
+            maker.refuse(f"argument {name} does not fit into 32 bits: {number}")
+        return number
     text = maker.args.text(name)
     types = TensorProto.DataType.items()
     found = dict(types).get(text.upper())
@@ -593,3 +598,5 @@ def _expect_codes(codebook: Array, codes: tuple[Array, ...]) -> None:
     expect("float32", codebook)
     expect("uint8 uint16 int32", *codes)
     require(codebook.ndim == 1, "the codebook must have one dimension")
+    for each in codes:
+        require_indices(each, len(codebook))

@@ -378,7 +378,8 @@ def reduce_front_weighted_sum(xp: Any, x: Array, weights: Array) -> Array:
 @kernel("ReduceFrontWeightedSumGradient")
 @only("float32", at=[0, 1])
 def reduce_front_weighted_sum_gradient(xp: Any, weights: Array, dy: Array, shape: Array) -> Array:
-    wanted = tuple(shape.tolist())
+    expect("int64", shape)
+    wanted = tuple(shape.reshape(-1).tolist())
     require(weights.shape == wanted[:1] and dy.shape == wanted[1:], f"weights and gradient do not go with {wanted}")
     return weights.reshape(-1, *[1] * dy.ndim) * dy
 
@@ -389,22 +390,26 @@ def reduce_tail_sum(xp: Any, x: Array) -> Array:
     return xp.sum(as_matrix(x, 1), axis=1) if x.ndim > 1 else x.copy()
 
 
-def _slices(x: Array) -> None:
+def _require_matrices(x: Array, axis: int, *reduced: Array) -> None:
     require(x.ndim == 3, f"the input must have three dimensions, not {x.ndim}")
+    require(x.shape[axis] > 0, f"there is nothing along axis {axis}")
+    for each in reduced:
+        wanted = x.shape[:axis] + x.shape[axis + 1 :]
+        require(each.shape == wanted, f"the output and its gradient must have the shape {wanted}, not {each.shape}")
 
 
 @kernel("RowwiseMax")
 @only("float32")
 def rowwise_max(xp: Any, x: Array) -> Array:
     """Of a batch of matrices, the maximum of each row."""
-    _slices(x)
+    _require_matrices(x, 2)
     return xp.max(x, axis=2)
 
 
 @kernel("RowwiseMaxGradient")
 @only("float32")
 def rowwise_max_gradient(xp: Any, x: Array, y: Array, dy: Array) -> Array:
-    _slices(x)
+    _require_matrices(x, 2, y, dy)
     return xp.where(x == y[:, :, None], dy[:, :, None], 0)
 
 
@@ -412,14 +417,14 @@ def rowwise_max_gradient(xp: Any, x: Array, y: Array, dy: Array) -> Array:
 @only("float32")
 def colwise_max(xp: Any, x: Array) -> Array:
     """Of a batch of matrices, the maximum of each column."""
-    _slices(x)
+    _require_matrices(x, 1)
     return xp.max(x, axis=1)
 
 
 @kernel("ColwiseMaxGradient")
 @only("float32")
 def colwise_max_gradient(xp: Any, x: Array, y: Array, dy: Array) -> Array:
-    _slices(x)
+    _require_matrices(x, 1, y, dy)
     return xp.where(x == y[:, None, :], dy[:, None, :], 0)
 
 
@@ -489,6 +494,8 @@ def batch_moments(xp: Any, x: Array, *, order: str = "NCHW") -> tuple[Array, Arr
 @only("float32")
 def batch_moments_gradient(xp: Any, d_mean: Array, d_square: Array, x: Array, *, order: str = "NCHW") -> Array:
     _, shape, count = _channels(x, order)
+    channels = x.shape[1 if order == "NCHW" else -1]
+    require(d_mean.size == d_square.size == channels, f"there must be a gradient for each of {channels} channels")
     return (d_mean.reshape(shape) + 2 * x * d_square.reshape(shape)) / count
 
 

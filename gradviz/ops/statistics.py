@@ -6,7 +6,8 @@ from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from gradviz.ops._checks import NUMBERS, axis_of, only, require
+from gradviz.ops._arrays import as_matrix
+from gradviz.ops._checks import NUMBERS, axis_of, only, require, require_indices
 from gradviz.ops.dtypes import expect
 from gradviz.ops.registry import NONE, SHOULD_NOT, kernel, operator
 from gradviz.ops.rules import GI, GO, I, O, emit
@@ -93,12 +94,13 @@ def top_k_gradient(xp: Any, d_values: Array, indices: Array, x: Array, *, axis: 
     expect("int64", indices)
     axis = _last_or_from_the_front(axis, x.ndim)
     require(d_values.shape == indices.shape, f"shapes must be equal, but are {d_values.shape} and {indices.shape}")
+    require_indices(xp.maximum(indices, 0), x.shape[axis])
     # One place more takes what has the index -1 and is then cut off.
     rows = xp.zeros((*xp.moveaxis(x, axis, -1).shape[:-1], x.shape[axis] + 1), x.dtype)
     places = xp.moveaxis(xp.where(indices < 0, x.shape[axis], indices), axis, -1)
-    lead = xp.arange(rows[..., 0].size).reshape(-1, 1)
-    flat = rows.reshape(-1, rows.shape[-1])
-    flat[lead, places.reshape(len(flat), -1)] = xp.moveaxis(d_values, axis, -1).reshape(len(flat), -1)
+    flat, lead = as_matrix(rows, -1), xp.arange(rows[..., 0].size).reshape(-1, 1)
+    require(as_matrix(places, -1).shape[0] == len(flat), f"{d_values.shape} and {x.shape} differ not only along {axis}")
+    flat[lead, as_matrix(places, -1)] = as_matrix(xp.moveaxis(d_values, axis, -1), -1)
     return xp.ascontiguousarray(xp.moveaxis(rows[..., :-1], -1, axis))
 
 
@@ -118,6 +120,7 @@ def flexible_top_k_gradient(xp: Any, x: Array, k: Array, d_values: Array, indice
     rows = xp.zeros_like(_rows_with_k(x, k))
     lead = xp.repeat(xp.arange(len(rows)), k.reshape(-1).tolist())
     require(len(lead) == d_values.size == indices.size, f"there must be {len(lead)} gradients and indices")
+    require_indices(indices, rows.shape[1])
     rows[lead, indices.reshape(-1)] = d_values.reshape(-1)
     return rows.reshape(x.shape)
 
@@ -125,7 +128,7 @@ def flexible_top_k_gradient(xp: Any, x: Array, k: Array, d_values: Array, indice
 def _rows_with_k(x: Array, k: Array) -> Array:
     expect("int64", k)
     require(x.ndim > 0, "an array of rank 0 has no rows")
-    rows = x.reshape(-1, x.shape[-1])
+    rows = as_matrix(x, -1)
     require(k.size == len(rows), f"there must be one k for each of {len(rows)} rows")
     require(bool(((k > 0) & (k <= rows.shape[1])).all()), f"each k must lie between 1 and {rows.shape[1]}")
     return rows
