@@ -1,6 +1,6 @@
 """Messages between machines and devices."""
 
-from gradviz.ops.registry import NONE, SHOULD_NOT, operator
+from gradviz.ops.registry import NONE, SHOULD_NOT, no_kernel, operator
 from gradviz.ops.schema import MANY, one_ahead, same
 
 operator("Allgather", inputs=(2, MANY), outputs=1, gradient=SHOULD_NOT)
@@ -33,3 +33,10 @@ operator("StoreSet", inputs=2, outputs=0, args="blob_name")
 operator("StoreWait", inputs=(1, 2), outputs=0, args="blob_names")
 operator("FileStoreHandlerCreate", inputs=0, outputs=1, args="path prefix")
 operator("FileStoreHandlerCreateOp", checked=False, runs=False, gradient=NONE)
+
+_TALKING = (
+    "Allgather Allreduce Barrier Broadcast CloneCommonWorld CreateCommonWorld DestroyCommonWorld NCCLAllGather "
+    "NCCLAllreduce NCCLBroadcast NCCLReduce NCCLReduceScatter ReceiveTensor SendTensor Reduce ReduceScatter "
+    "StoreAdd StoreGet StoreSet StoreWait FileStoreHandlerCreate"
+)
+no_kernel("it talks to other machines or devices, and gradviz runs a net on one", *_TALKING.split())

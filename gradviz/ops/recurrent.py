@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz.ops._arrays import sigmoid
 from gradviz.ops._checks import require
 from gradviz.ops.dtypes import expect
-from gradviz.ops.registry import NONE, SHOULD_NOT, kernel, operator
+from gradviz.ops.registry import NONE, SHOULD_NOT, kernel, no_kernel, operator
 from gradviz.ops.rules import GI, GO, I, Maker, O, emit
 from gradviz.ops.schema import MANY
 
@@ -341,3 +341,13 @@ def swap_best_path(xp: Any, scores: Any, path: Any) -> Any:
     swapped[steps, best] = scores[steps, path]
     swapped[steps, path] = scores[steps, best]
     return swapped
+
+
+no_kernel("upstream runs it by cuDNN only", "Recurrent", "RecurrentGradient", "RecurrentParamGet", "RecurrentParamSet")
+no_kernel(
+    "RecurrentNetwork does its work by itself",
+    "RecurrentNetworkBlobFetcher",
+    "rnn_internal_accumulate_gradient_input",
+    "rnn_internal_apply_link",
+)
+no_kernel("it runs whole trained layers for inference, with weights in an order of its own", "InferenceLSTM")
