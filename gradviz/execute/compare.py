@@ -104,9 +104,10 @@ def compare(run_a: Any, run_b: Any, rtol: float = RTOL, atol: float = ATOL, ulp:
         ExecutionError: one of them is no run and no file of arrays.
     """
     (a, versioned_a), (b, versioned_b) = _values(run_a), _values(run_b)
-    if not (versioned_a and versioned_b):
+    aligned = versioned_a and versioned_b
+    if not aligned:
         a, b = _last_of(a), _last_of(b)
-    writers = _writers(run_a) or _writers(run_b)
+    writers = _writers(run_a, aligned) or _writers(run_b, aligned)
     shared = sorted((key for key in a if key in b), key=lambda key: writers.get(key, (key[0], -1)))
     rows = [_row(key, writers.get(key, (0, None))[1], a[key], b[key], rtol, atol, ulp) for key in shared]
     names_a, names_b = ({blob: None for _, blob, _ in each} for each in (a, b))
@@ -156,14 +157,14 @@ def _last_of(values: Mapping[Key, Any]) -> dict[Key, Any]:
     return {(0, blob, 0): value for blob, value in last.items()}
 
 
-def _writers(run: Any) -> dict[Key, tuple[int, int | None]]:
-    """When each value was written, as something to sort by; also under the keys of last values."""
+def _writers(run: Any, by_version: bool) -> dict[Key, tuple[int, int | None]]:
+    """When each value was written, as something to sort by; under the keys of last values unless `by_version`."""
     if not isinstance(run, Workspace):
         return {}
     found: dict[Key, tuple[int, Any]] = {}
     for write in run.writes:
-        found[write.iteration, write.blob, write.version] = (write.iteration, write.op_index)
-        found[0, write.blob, 0] = (write.iteration, write.op_index)
+        key = (write.iteration, write.blob, write.version) if by_version else (0, write.blob, 0)
+        found[key] = (write.iteration, write.op_index)
     return found
 
 
@@ -230,7 +231,8 @@ def ulps(a: Any, b: Any) -> Any:
     nan_a, nan_b = np.isnan(a), np.isnan(b)
     with np.errstate(all="ignore"):
         gap = np.abs(ordered(a) - ordered(b)).reshape(a.shape)
-    gap = np.where(nan_a ^ nan_b, float(np.iinfo(np.int64).max // 2), np.where(nan_a & nan_b, 0.0, gap))
+    most = float(2**62)
+    gap = np.where(nan_a ^ nan_b, most, np.where(nan_a & nan_b, 0.0, np.minimum(gap, most)))
     return gap.astype(np.int64)
 
 

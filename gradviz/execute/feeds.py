@@ -50,10 +50,10 @@ def as_feed(name: str, value: Any) -> Any:
         from gradviz.nets.tensors import to_array
 
         return to_array(value)
-    if isinstance(value, int | float | list | tuple | bytes):
-        value = _from_python(name, value)
-    elif isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic):
         value = np.array(value)  # a copy
+    elif isinstance(value, int | float | list | tuple | bytes):
+        value = _from_python(name, value)
     elif hasattr(value, "__array__") and not hasattr(value, "get"):
         value = np.array(np.asarray(value))
     return _checked(name, value)
