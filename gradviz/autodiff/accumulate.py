@@ -12,12 +12,13 @@ from gradviz.autodiff import diagnosis
 from gradviz.autodiff.events import Accumulate, Rename, Verify
 from gradviz.ops.arguments import arg
 from gradviz.ops.records import GradientOp, GradientSlice
-from gradviz.proto import DeviceOption, OperatorDef
+from gradviz.proto import DeviceOption
 
 if TYPE_CHECKING:
     from gradviz.autodiff.generators import Generator
     from gradviz.autodiff.walk import Visiting, Walk
     from gradviz.ops.records import Gradient
+    from gradviz.proto import Argument, OperatorDef
 
 SUM_TAG = "is_auto_gen_sum_ops:1"
 """Extra info that marks the operators which accumulation adds."""
@@ -56,10 +57,12 @@ def _verify(walk: Walk, visit: Visiting, blob: str, version: int, usages: list[i
 
 
 def _agree_on_device(walk: Walk, blob: str, version: int, generators: list[Generator]) -> None:
-    first = generators[0].device_option
-    for generator in generators:
-        if not same_device(generator.device_option, first):
-            raise diagnosis.devices_disagree(walk, blob, version, generators)
+    devices = [generator.source.device for generator in generators]
+    if devices.count(None) == len(devices):
+        return
+    first = devices[0] or DeviceOption()
+    if not all(same_device(device or DeviceOption(), first) for device in devices):
+        raise diagnosis.devices_disagree(walk, blob, version, generators)
 
 
 def same_device(one: DeviceOption, two: DeviceOption) -> bool:
@@ -72,18 +75,46 @@ def same_device(one: DeviceOption, two: DeviceOption) -> bool:
     return one.device_id == two.device_id
 
 
+class AddedOp(GradientOp):
+    """An operator that accumulation adds. Unlike those of rules it is not marked as a gradient operator.
+
+    Attributes:
+        place: the device option that it copies, None for none.
+    """
+
+    __slots__ = ("place",)
+
+    def __init__(self, type: str, inputs: list[str], outputs: list[str], *own: Argument) -> None:
+        super().__init__(type, inputs, outputs, own)
+        self.place: DeviceOption | None = None
+
+    @property
+    def device(self) -> DeviceOption:
+        made = DeviceOption()
+        if self.place is not None:
+            made.CopyFrom(self.place)
+        made.extra_info.append(SUM_TAG)
+        return made
+
+    def _spell(self, proto: OperatorDef) -> None:
+        super()._spell(proto)
+        proto.ClearField("is_gradient_op")
+        proto.device_option.CopyFrom(self.device)
+
+
 def _add_up(walk: Walk, visit: Visiting, blob: str, version: int) -> Gradient:
     generators = walk.generators[blob, version]
     base = _base_name(walk, blob, generators)
     total: Gradient
     if generators[0].kind == "dense":
-        protos, total = _dense_sum(walk, visit, blob, generators, base)
+        added, total = _dense_sum(walk, visit, blob, generators, base)
     else:
-        protos, total = _sparse_sum(walk, visit, blob, generators, base)
-    _set_device(walk, protos, generators)
-    ops = tuple(GradientOp.from_proto(proto) for proto in protos)
-    first = walk.add_gradient_ops(ops)
-    walk.emit(Accumulate(visit.op_index, blob, version, first, ops, total))
+        added, total = _sparse_sum(walk, visit, blob, generators, base)
+    place = _place(walk, generators)
+    for op in added:
+        op.place = place
+    first = walk.add_gradient_ops(added)
+    walk.emit(Accumulate(visit.op_index, blob, version, first, tuple(added), total))
     return total
 
 
@@ -101,7 +132,7 @@ def _base_name(walk: Walk, blob: str, generators: list[Generator]) -> str:
 
 def _dense_sum(
     walk: Walk, visit: Visiting, blob: str, generators: list[Generator], base: str
-) -> tuple[list[OperatorDef], str]:
+) -> tuple[list[AddedOp], str]:
     names: list[str] = []
     renames = 0
     first = True
@@ -117,12 +148,12 @@ def _dense_sum(
     if base in names:  # Sum may only work in place on its first input
         at = names.index(base)
         names[0], names[at] = names[at], names[0]
-    return [OperatorDef(type="Sum", name="", input=names, output=[base])], base
+    return [AddedOp("Sum", names, [base])], base
 
 
 def _sparse_sum(
     walk: Walk, visit: Visiting, blob: str, generators: list[Generator], base: str
-) -> tuple[list[OperatorDef], GradientSlice]:
+) -> tuple[list[AddedOp], GradientSlice]:
     indices: list[str] = []
     values: list[str] = []
     renamed = {"indices": 0, "values": 0}
@@ -135,13 +166,11 @@ def _sparse_sum(
                 names.append(_rename(walk, visit, blob, (op, idx), renamed[half]))
                 renamed[half] += 1
     concats = [_concat(indices, f"{base}_indices_concat"), _concat(values, f"{base}_values_concat")]
-    return concats, GradientSlice(concats[0].output[0], concats[1].output[0])
+    return concats, GradientSlice(concats[0].outputs[0], concats[1].outputs[0])
 
 
-def _concat(names: list[str], output: str) -> OperatorDef:
-    made = OperatorDef(type="Concat", name="", input=names, output=[output, output + "_split"])
-    made.arg.append(arg("axis", 0))
-    return made
+def _concat(names: list[str], output: str) -> AddedOp:
+    return AddedOp("Concat", names, [output, output + "_split"], arg("axis", 0))
 
 
 def _passed(walk: Walk, blob: str, base: str, gradient: str) -> str:
@@ -160,10 +189,10 @@ def _rename(walk: Walk, visit: Visiting, blob: str, output: tuple[int, int], cou
     return new
 
 
-def _set_device(walk: Walk, protos: list[OperatorDef], generators: list[Generator]) -> None:
-    only_tag = any(ONLY_SUM_TAG in g.device_option.extra_info for g in generators)
-    device = walk.device_scope if only_tag else generators[0].device_option
-    for proto in protos:
-        if device is not None:
-            proto.device_option.CopyFrom(device)
-        proto.device_option.extra_info.append(SUM_TAG)
+def _place(walk: Walk, generators: list[Generator]) -> DeviceOption | None:
+    """The first generator's device option, unless one of them asks for nothing but the tag."""
+    for g in generators:
+        device = g.source.device
+        if device is not None and ONLY_SUM_TAG in device.extra_info:
+            return walk.device_scope
+    return generators[0].source.device

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gradviz.proto import DeviceOption
+
 if TYPE_CHECKING:
     from gradviz.ops.records import GradientOp, GradientSlice, Op
-    from gradviz.proto import DeviceOption
 
 
 class Generator:
@@ -44,9 +45,7 @@ class Generator:
     @property
     def device_option(self) -> DeviceOption:
         """The device of the gradient operator; of the forward operator where the gradient passes through."""
-        source: Any = self.source
-        found: DeviceOption = getattr(source, "proto", source).device_option
-        return found
+        return self.source.device or DeviceOption()
 
     @property
     def has_op(self) -> bool:

@@ -62,6 +62,11 @@ class Op:
             self.inputs = tuple([keep(name, name) for name in proto.input])
             self.outputs = tuple([keep(name, name) for name in proto.output])
 
+    @property
+    def device(self) -> DeviceOption | None:
+        """The device option, None where it is not set."""
+        return self.proto.device_option if self.proto.HasField("device_option") else None
+
     def __repr__(self) -> str:
         return f"{self.type}({', '.join(self.inputs)}) -> ({', '.join(self.outputs)})"
 
@@ -107,10 +112,11 @@ class GradientOp:
         return cls(proto.type, tuple(proto.input), tuple(proto.output), template=proto)
 
     @property
-    def device_option(self) -> DeviceOption:
-        """The device option that the spelt-out operator has (maybe empty)."""
-        source = self.template if self.template is not None else self.forward.proto if self.forward else OperatorDef()
-        return source.device_option
+    def device(self) -> DeviceOption | None:
+        """The device option that the spelt-out operator has, None where it is not set."""
+        if self.template is not None:
+            return self.template.device_option if self.template.HasField("device_option") else None
+        return None if self.forward is None else self.forward.device
 
     def to_proto(self, outputs: Iterable[str] | None = None) -> OperatorDef:
         """Spell the operator out.
