@@ -61,6 +61,15 @@ def sigmoid(xp: Any, x: Any) -> Any:
     return 1 / (1 + xp.exp(-x))
 
 
+def keep_where(condition: Any, x: Any) -> Any:
+    """`x` (of floats) where `condition` holds, else 0, whatever `x` is there.
+
+    Masking the bits is several times as fast as `where` on the host: it takes no branches.
+    """
+    bits = f"i{x.dtype.itemsize}"
+    return (x.view(bits) & -condition.astype(bits)).view(x.dtype)
+
+
 def as_matrix(x: Any, axis: int) -> Any:
     """`x` as a matrix: the dimensions before `axis`, which may be negative, and those from it on.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradviz.ops._arrays import as_matrix, erf, sigmoid
+from gradviz.ops._arrays import as_matrix, erf, keep_where, sigmoid
 from gradviz.ops._checks import axis_of, like, only, require, require_same_shape
 from gradviz.ops.registry import kernel, operator
 from gradviz.ops.rules import GI, GO, I, O, emit, from_input, from_output
@@ -65,7 +65,7 @@ def relu(xp: Any, x: Array) -> Array:
 def relu_gradient(xp: Any, y: Array, dy: Array) -> Array:
     """The gradient passes where the output is positive; NaN there stops it."""
     require_same_shape(y, dy)
-    return xp.where(y > 0, dy, 0)
+    return keep_where(y > 0, dy)
 
 
 @kernel("ReluN")
@@ -78,7 +78,7 @@ def relu_n(xp: Any, x: Array, *, n: float = 6.0) -> Array:
 @only("float32")
 def relu_n_gradient(xp: Any, y: Array, dy: Array, *, n: float = 6.0) -> Array:
     require_same_shape(y, dy)
-    return xp.where((y > 0) & (y < n), dy, 0)
+    return keep_where((y > 0) & (y < n), dy)
 
 
 @kernel("LeakyRelu")
@@ -104,7 +104,7 @@ def thresholded_relu(xp: Any, x: Array, *, alpha: float = 1.0) -> Array:
 @only("float32")
 def thresholded_relu_gradient(xp: Any, y: Array, dy: Array, *, alpha: float = 1.0) -> Array:
     require_same_shape(y, dy)
-    return xp.where(y > alpha, dy, 0)
+    return keep_where(y > alpha, dy)
 
 
 @kernel("HardSigmoid")
@@ -117,7 +117,7 @@ def hard_sigmoid(xp: Any, x: Array, *, alpha: float = 0.2, beta: float = 0.5) ->
 @only("float32")
 def hard_sigmoid_gradient(xp: Any, y: Array, dy: Array, *, alpha: float = 0.2) -> Array:
     require_same_shape(y, dy)
-    return xp.where((y > 0) & (y < 1), dy * alpha, 0)
+    return keep_where((y > 0) & (y < 1), dy * alpha)
 
 
 @kernel("PRelu")

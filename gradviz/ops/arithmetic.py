@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradviz.ops._arrays import as_matrix
+from gradviz.ops._arrays import as_matrix, keep_where
 from gradviz.ops._broadcast import Broadcast, binary
 from gradviz.ops._checks import NUMBERS, like, only, require, require_same_shape
 from gradviz.ops.arguments import arg
@@ -365,7 +365,7 @@ def smallest(xp: Any, *arrays: Array) -> Array:
 def extremum_gradient(xp: Any, y: Array, dy: Array, *arrays: Array) -> tuple[Array, ...]:
     """Every input that ties gets the whole gradient."""
     require_same_shape(y, dy, *arrays)
-    return tuple(xp.where(array == y, dy, 0) for array in arrays)
+    return tuple(keep_where(array == y, dy) for array in arrays)
 
 
 @kernel("Mean")

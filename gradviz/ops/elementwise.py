@@ -6,7 +6,7 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from gradviz.ops._arrays import erf, on_host
+from gradviz.ops._arrays import erf, keep_where, on_host
 from gradviz.ops._checks import NUMBERS, like, only, require, require_indices, require_same_shape
 from gradviz.ops.arguments import arg, values
 from gradviz.ops.dtypes import expect
@@ -334,7 +334,7 @@ def _clip(xp: Any, x: Array, low: float, high: float) -> Array:
 def clip_gradient(xp: Any, y: Array, dy: Array, *, min: float = -FLOAT_MAX, max: float = FLOAT_MAX) -> Array:
     """The gradient passes strictly between the limits."""
     dy = like(y, dy)
-    return xp.where((y > min) & (y < max), dy, 0)
+    return keep_where((y > min) & (y < max), dy)
 
 
 @kernel("EnsureClipped")
