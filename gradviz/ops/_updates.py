@@ -111,14 +111,20 @@ def update_rows(
         The new tables, then those further results.
     """
     expect("float32", *tables, g)
-    require(g.shape == (indices.size, *tables[0].shape[1:]), f"gradients of shape {g.shape} do not fit the parameter")
+    rows = tables[0].shape[0] if tables[0].ndim else 0
+    require(
+        all(table.shape[:1] == (rows,) for table in tables), "parameter and state must have the same number of rows"
+    )
+    indices, wanted = indices.reshape(-1), (indices.size, *tables[0].shape[1:])
+    require(g.size == tables[0][:1].size * indices.size, f"gradients of shape {g.shape} do not fit, {wanted} is wanted")
+    g = g.reshape(wanted)
     made = tuple(table.copy() for table in tables)
     more: list[Any] = []
-    for turn in turns(xp, indices, tables[0].shape[0]):
-        rows = indices[turn]
-        new = update(*(table[rows] for table in made), g[turn])
+    for turn in turns(xp, indices, rows):
+        at = indices[turn]
+        new = update(*(table[at] for table in made), g[turn])
         for table, each in zip(made, new, strict=False):
-            table[rows] = each
+            table[at] = each
         more = more or [xp.zeros((indices.size, *each.shape[1:]), dtype=each.dtype) for each in new[len(made) :]]
         for result, each in zip(more, new[len(made) :], strict=True):
             result[turn] = each

@@ -393,6 +393,7 @@ def sparse_adadelta(
     xp: Any, w: Any, h: Any, d: Any, indices: Any, g: Any, lr: Any, *, epsilon: float = 1e-5, decay: float = 0.95
 ) -> tuple[Any, ...]:
     """Adadelta of some rows."""
+    require_same_shape(w, h, d)
     rate = scalar(lr)
     return update_rows(
         xp, (w, h, d), indices, g, lambda w, h, d, g: adadelta_step(xp, w, h, d, g, rate, decay, epsilon)
@@ -413,6 +414,7 @@ def sparse_adagrad(
     weight_decay: float = 0.0,
 ) -> tuple[Any, ...]:
     """Adagrad of some rows."""
+    require_same_shape(w, h)
     require(decay == 1, "the sparse form has no decay")
     rate = scalar(lr)
 
@@ -436,7 +438,8 @@ def row_wise_sparse_adagrad(
         h = h + mean_square_of_rows(g)
         return w + column(rate / (xp.sqrt(h) + epsilon), g) * g, h
 
-    return update_rows(xp, (w, h), indices, g, update)
+    w, new, *_ = update_rows(xp, (w, h.reshape(-1)), indices, g, update)
+    return w, new.reshape(h.shape)
 
 
 @kernel("SparseAdam")
@@ -456,6 +459,7 @@ def sparse_adam(
     enableRAdam: int = 0,  # noqa: N803
 ) -> tuple[Any, ...]:
     """Adam of some rows, or rectified Adam. Gives parameter, moments, and each step before the rate."""
+    require_same_shape(w, m, v)
     rate = scalar(lr)
     scale, adapts = (
         rectified_scale(xp, iteration, beta1, beta2) if enableRAdam else (adam_scale(xp, iteration, beta1, beta2), True)
@@ -486,6 +490,7 @@ def row_wise_sparse_adam(
     epsilon: float = 1e-5,
 ) -> tuple[Any, ...]:
     """Adam of some rows, with one second moment for each row."""
+    require_same_shape(w, m)
     rate, scale = scalar(lr), adam_scale(xp, iteration, beta1, beta2).astype(g.dtype)
 
     def update(w: Any, m: Any, v: Any, g: Any) -> tuple[Any, ...]:
@@ -494,7 +499,8 @@ def row_wise_sparse_adam(
         step = column(scale / (xp.sqrt(v) + epsilon), g) * m
         return w + rate * step, m, v, step
 
-    return update_rows(xp, (w, m, v), indices, g, update)
+    w, m, new, step = update_rows(xp, (w, m, v.reshape(-1)), indices, g, update)
+    return w, m, new.reshape(v.shape), step
 
 
 @kernel("SparseFtrl")
@@ -524,6 +530,7 @@ def sparse_momentum_sgd_update(
     xp: Any, g: Any, m: Any, lr: Any, w: Any, indices: Any, *, momentum: float = 0.0, nesterov: int = 0
 ) -> tuple[Any, Any, Any]:
     """MomentumSGDUpdate of some rows; gives the adjusted gradients, the momentum and the parameter."""
+    require_same_shape(w, m)
     rate = scalar(lr)
 
     def update(m: Any, w: Any, g: Any) -> tuple[Any, Any, Any]:
@@ -539,6 +546,7 @@ def sparse_storm(
     xp: Any, w: Any, m: Any, total: Any, g: Any, indices: Any, lr: Any, *, momentum: float = 10.0, beta: float = 0.1
 ) -> tuple[Any, Any, Any]:
     """Storm of some rows; the sum of squares is over all of their gradients."""
+    require_same_shape(w, m)
     expect("float32", g, total)
     total, rate, alpha = storm_rates(g, total, lr, momentum, beta)
 

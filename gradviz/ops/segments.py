@@ -47,6 +47,8 @@ def by_weights(plain: Rule, with_weights: Rule | None = None) -> Rule:
     """Weights are constants to `plain`; `grad_on_weights` asks for `with_weights`, which segment ids do not have."""
 
     def rule(m: Maker) -> list[GradientOp]:
+        if with_weights is not None:
+            m.GO(0)  # upstream looks at this first where it has both rules, at the argument where it has one
         if not m.args.flag("grad_on_weights"):
             return plain(m)
         if with_weights is None:
