@@ -20,15 +20,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from google.protobuf.message import DecodeError
+
+from gradviz.autodiff import gradient_of
 from gradviz.errors import ExecutionError, GradientError, GradvizError, LoadError
 from gradviz.ops import registry
-from gradviz.ops.records import GradientSlice, Op
+from gradviz.ops.records import GradientSlice
 from gradviz.proto import OperatorDef
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from gradviz.ops.records import Gradient, GradientOp
+    from gradviz.execute.workspace import Workspace
+    from gradviz.ops.records import Gradient
 
 KINDS = ("gradients", "traces", "kernels", "runs")
 RTOL, ATOL = 1e-4, 1e-5
@@ -230,9 +234,13 @@ def _record(decoded: Any) -> dict[str, Any]:
 
 
 def _check_gradient_record(file: Path, place: int, record: dict[str, Any], wanted: frozenset[str]) -> Iterator[Outcome]:
-    op = OperatorDef.FromString(base64.b64decode(record["op_b64"]))
-    if not wanted or op.type in wanted:
-        yield Outcome("gradients", op.type, file.name, place, check_gradient(record, op))
+    try:
+        op = OperatorDef.FromString(base64.b64decode(record["op_b64"]))
+        if not wanted or op.type in wanted:
+            yield Outcome("gradients", op.type, file.name, place, check_gradient(record, op))
+    except (KeyError, TypeError, ValueError, DecodeError) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise LoadError(f"{file}, line {place}: not a whole gradient vector (see docs/vectors.md): {reason}") from error
 
 
 def check_gradient(record: dict[str, Any], op: OperatorDef | None = None) -> list[str]:
@@ -246,7 +254,7 @@ def check_gradient(record: dict[str, Any], op: OperatorDef | None = None) -> lis
         op = OperatorDef.FromString(base64.b64decode(record["op_b64"]))
     wanted = record.get("error_kind")
     try:
-        made, g_input = registry.make_gradient(Op(op), [_gradient(each) for each in record["g_output"]])
+        made, g_input = gradient_of(op, [_gradient(each) for each in record["g_output"]])
     except GradientError as error:
         return _compare_refusals(wanted, error)
     if wanted is not None:
@@ -266,8 +274,7 @@ def _compare_refusals(wanted: str | None, error: GradientError) -> list[str]:
     return [f"refused as {error.kind} where {wanted} is recorded"]
 
 
-def _compare_answers(record: dict[str, Any], made: Sequence[GradientOp], g_input: Sequence[Gradient]) -> list[str]:
-    ops = [each.to_proto() for each in made]
+def _compare_answers(record: dict[str, Any], ops: Sequence[OperatorDef], g_input: Sequence[Gradient]) -> list[str]:
     recorded = [OperatorDef.FromString(base64.b64decode(text)) for text in record["grad_ops_b64"]]
     asked = [_gradient(each) for each in record["g_input"]]
     if record.get("unordered"):
@@ -317,10 +324,8 @@ def _line(ops: Sequence[OperatorDef]) -> str:
 
 def _check_trace_record(file: Path, place: int, record: dict[str, Any]) -> Outcome:
     name = str(record.get("name", f"line {place}"))
-    try:
-        from gradviz.autodiff import replay  # type: ignore[attr-defined, unused-ignore]
-    except ImportError:
-        return Outcome("traces", name, file.name, place, skipped="this gradviz cannot replay traces")
+    from gradviz.autodiff import replay
+
     return Outcome("traces", name, file.name, place, replay.check_trace(record))
 
 
@@ -461,4 +466,19 @@ def check_run(manifest: dict[str, Any], arrays: Mapping[str, Any], backend: str 
         else:
             text = compare_arrays(write.value, arrays[each["key"]], only_shape=each.get("unstable", False))
             found += [f"op {at[1]}, {each['blob']} version {each['version']}: {text}"] if text else []
-    return found
+    recorded = {(each["iteration"], each["op_index"], each["output"]) for each in manifest["values"]}
+    found += [
+        f"op {at[1]} wrote {write.blob}, which is not recorded" for at, write in made.items() if at not in recorded
+    ]
+    return found + _hidden_differences(manifest, arrays, workspace)
+
+
+def _hidden_differences(manifest: dict[str, Any], arrays: Mapping[str, Any], workspace: Workspace) -> list[str]:
+    """Changes of blobs that are no outputs of the operator that changed them."""
+    made = {(each.iteration, each.op_index, each.blob): each.value for each in workspace.hidden_writes}
+    found = []
+    for each in manifest.get("hidden_writes", ()):
+        value = made.pop((each["iteration"], each["op_index"], each["blob"]), None)
+        text = "not changed" if value is None else compare_arrays(value, arrays[each["key"]])
+        found += [f"op {each['op_index']}, {each['blob']} behind the net's back: {text}"] if text else []
+    return found + [f"op {at[1]} changed {at[2]} behind the net's back, which is not recorded" for at in made]

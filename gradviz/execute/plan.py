@@ -224,13 +224,11 @@ def as_op(op: Any) -> Op:
     """The record of an operator given as a record, a message of ours or a message of another protobuf module."""
     if isinstance(op, Op):
         return op
-    from gradviz.proto import OperatorDef
+    from gradviz.ops.foreign import as_operator
 
-    if not isinstance(op, OperatorDef):
-        if not hasattr(op, "SerializeToString"):
-            raise TypeError(f"an OperatorDef is wanted, not {type(op).__name__}")
-        op = OperatorDef.FromString(op.SerializeToString())
-    return Op(op)
+    if not hasattr(op, "SerializeToString"):
+        raise TypeError(f"an OperatorDef is wanted, not {type(op).__name__}")
+    return Op(as_operator(op))
 
 
 def bind(op: Op | OperatorDef | Any) -> BoundOp:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradviz.errors import ExecutionError
@@ -270,6 +273,48 @@ class Workspace:
         """
         return [Write(*each, self.backend) for each in self._hidden]
 
+    def save(self, path: str | Path, every_version: bool = False) -> None:
+        """Write the values to an `.npz` file.
+
+        Args:
+            path: the file; it is replaced.
+            every_version: False writes the last tensor of each blob under the blob's name; True every write, with a
+                manifest (see `docs/vectors.md`), so that `compare` and `gradviz conformance` can align versions.
+        """
+        import numpy as np
+
+        arrays = self._with_manifest() if every_version else {blob: self[blob] for blob in self}
+        tensors = {name: _storable(value) for name, value in arrays.items() if isinstance(value, np.ndarray)}
+        with Path(path).open("wb") as file:  # a file of that very name, whatever its suffix
+            np.savez_compressed(file, **tensors)
+
+    def _with_manifest(self) -> dict[str, Any]:
+        import numpy as np
+
+        from gradviz.proto import NetDef
+
+        arrays: dict[str, Any] = {}
+        inputs: list[dict[str, Any]] = []
+        values: list[dict[str, Any]] = []
+        hidden: list[dict[str, Any]] = []
+        for name, value in self._rounds[0].initial.items() if self._rounds else ():
+            if self.backend.is_array(value):
+                inputs.append({"blob": name, "key": f"in/{len(inputs)}"})
+                arrays[inputs[-1]["key"]] = self.backend.to_host(value)
+        for write in (*self.writes, *self.hidden_writes):
+            row = {name: getattr(write, name) for name in ("iteration", "op_index", "output", "blob", "version")}
+            (hidden if write.output is None else values).append(row | {"key": f"val/{len(values) + len(hidden)}"})
+            arrays[f"val/{len(values) + len(hidden) - 1}"] = write.value
+        net = NetDef(op=[op.proto for op in self.ops])
+        manifest = {
+            "net_with_gradients_b64": base64.b64encode(net.SerializeToString()).decode(),
+            "iterations": self.iterations,
+            "inputs": inputs,
+            "values": values,
+            "hidden_writes": hidden,
+        }
+        return {"manifest": np.frombuffer(json.dumps(manifest).encode(), np.uint8), **arrays}
+
     # Versions by operator.
 
     def read_version(self, op_index: int, i: int) -> int:
@@ -368,6 +413,11 @@ def version_table(ops: Sequence[Op]) -> list[tuple[tuple[int, ...], tuple[int, .
             writes.append(written[name])
         table.append((reads, tuple(writes)))
     return table
+
+
+def _storable(value: Any) -> Any:
+    """Text as bytes of a fixed width, which a file holds without pickling."""
+    return value.astype("S") if value.dtype.kind == "O" else value
 
 
 def owner_of(value: Any) -> tuple[int, int]:

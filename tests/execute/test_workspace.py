@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gradviz.errors import ExecutionError
-from gradviz.execute import run
+from gradviz.execute import compare, run
 from gradviz.nets import NetBuilder
 from gradviz.ops.records import GradientSlice
 from tests.execute.nets import in_place, mlp, mlp_feeds
@@ -95,3 +95,28 @@ def test_a_workspace_lists_its_blobs():
     assert {"x", "w1", "h", "loss"} <= set(workspace)
     assert "loss" in workspace
     assert "other" not in workspace
+
+
+def test_last_values_are_saved_under_their_names(tmp_path):
+    workspace = run(mlp(), mlp_feeds(), ys=())
+    workspace.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as saved:
+        assert set(saved.files) == set(workspace)
+        np.testing.assert_array_equal(saved["loss"], workspace["loss"])
+
+
+def test_every_version_is_saved_so_that_it_can_be_compared(tmp_path):
+    workspace = run(in_place(), {"x": [1.0]}, ys=(), iterations=2)
+    workspace.save(tmp_path / "run.npz", every_version=True)
+    report = compare(workspace, tmp_path / "run.npz")
+    assert report.ok
+    assert len([row for row in report.rows if row.version]) == 6
+
+
+def test_text_is_saved_without_pickles(tmp_path):
+    net = NetBuilder()
+    net.add("Copy", "x", "y")
+    workspace = run(net.net, {"x": np.array([b"ab", b"c"], object)}, ys=())
+    workspace.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz", allow_pickle=False) as saved:
+        assert saved["y"].tolist() == [b"ab", b"c"]
