@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 _CALLED = {"op": "operator", "arg": "argument"}
-_MOST_FINDINGS = 10_000
+_FEW_FIELDS = 20_000
 _WIRES = {
     wire.VARINT: "a number",
     wire.FIXED64: "8 bytes",
@@ -41,6 +41,18 @@ def read(data: bytes, name: str) -> Contents:
     Raises:
         LoadError: they are none of these; the message says what they are, or where they break.
     """
+    contents = recognise(data, name)
+    if contents is None:
+        raise LoadError(f"{name} {_explained(data)}")
+    return contents
+
+
+def recognise(data: bytes, name: str) -> Contents | None:
+    """As `read`, but None where the bytes are not in every byte something that is known.
+
+    Raises:
+        LoadError: they are known, and no net.
+    """
     database = minidb.read(data, name)
     if database is not None:
         return database
@@ -54,7 +66,7 @@ def read(data: bytes, name: str) -> Contents:
         if reading.refusal is not None:
             raise LoadError(f"{name} {reading.refusal(message)}")
         return Contents(message, f"{reading.format}binary", notices)
-    raise LoadError(f"{name} {_explained(data)}")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +93,7 @@ def _is_mostly_net(net: NetDef) -> bool:
 
 
 def _is_plan(plan: PlanDef) -> bool:
-    return bool(plan.network) and all(_is_net(net) for net in plan.network)
+    return any(net.op for net in plan.network) and all(_is_net(net) for net in plan.network)
 
 
 def _is_export(meta: MetaNetDef) -> bool:
@@ -133,29 +145,33 @@ _READINGS = (
 
 def _unknown(data: bytes, message: Message) -> list[str] | None:
     """A notice about fields of a newer or older format; None where known fields are in a wrong form: a misreading."""
-    found = list(wire.findings(data, wire.shape_of(message.DESCRIPTOR)))
-    if any(finding.kind != "unknown" for finding in found):
-        return None
+    found: list[wire.Finding] = []
+    for finding in wire.findings(data, wire.shape_of(message.DESCRIPTOR)):
+        if finding.kind == "given up":
+            break
+        if finding.kind != "unknown":
+            return None
+        found.append(finding)
     where = listed(dict.fromkeys(_where(finding) for finding in found), most=3)
-    return (
-        [f"{count(len(found), 'field')} of another version of the format: {where}; kept, but not shown"]
-        if found
-        else []
-    )
+    return [f"{count(len(found), 'field')} of another version of the format: {where}; kept, but not shown"]
 
 
 def _explained(data: bytes) -> str:
     """Why the bytes are no net, as the end of a sentence."""
-    for message in (NetDef, MetaNetDef, PlanDef, TensorProtos):
-        cut = _cut_short(data, message)
-        if cut:
-            return cut
-    return foreign.sentence(data) or _damaged(data)
+    as_net = _findings(data, NetDef)
+    cut = _cut_short(data, NetDef, as_net)
+    for message in (MetaNetDef, PlanDef, TensorProtos):
+        cut = cut or _cut_short(data, message, _findings(data, message, 2, _FEW_FIELDS))
+    return cut or foreign.sentence(data) or _damaged(data, as_net)
 
 
-def _cut_short(data: bytes, kind: Any) -> str | None:
+def _findings(data: bytes, kind: Any, most: int = 10_000, fields: int = 500_000) -> list[wire.Finding]:
+    """The first findings, within a number of fields that is walked in a few seconds."""
+    return list(islice(wire.findings(data, wire.shape_of(kind.DESCRIPTOR), fields), most))
+
+
+def _cut_short(data: bytes, kind: Any, found: list[wire.Finding]) -> str | None:
     """The sentence for a file that fits `kind` perfectly, except that its end is missing."""
-    found = list(islice(wire.findings(data, wire.shape_of(kind.DESCRIPTOR)), 2))
     if [finding.kind for finding in found] != ["cut"]:
         return None
     cut = found[0]
@@ -218,12 +234,11 @@ def _read_whole(message: Any) -> str:
     return f"read whole: {listed(counts)}" if counts else "nothing was read whole"
 
 
-def _damaged(data: bytes) -> str:
+def _damaged(data: bytes, found: list[wire.Finding]) -> str:
     """The sentence for bytes that break in their midst: a damaged net, or nothing that is known."""
-    found = list(islice(wire.findings(data, wire.shape_of(NetDef.DESCRIPTOR)), _MOST_FINDINGS))
     first = next((finding for finding in found if finding.kind != "unknown"), None)
     if first is None:
-        return "is no net: its messages are nested too deeply, or lack what they must have"
+        return "is no net: its messages say nothing that a net says, or are nested too deeply"
     whole, _ = strict.parse(NetDef, data[: first.way[0].start]) if first.way else (None, False)
     only_text = all(finding.kind == "not utf-8" for finding in found) and first.way[0].name == "op"
     if not only_text and (whole is None or not _is_net(whole)):

@@ -11,6 +11,8 @@ from gradviz.nets.words import count, listed, nearest, plain, quoted
 from gradviz.proto import MetaNetDef, NetDef, OperatorDef, PlanDef
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gradviz.nets.contents import Contents
 
 _PREDICT = "PREDICT_NET_TYPE"
@@ -57,7 +59,7 @@ def _one_operator(op: OperatorDef) -> NetDef:
 def _of_plan(plan: PlanDef, name: str, choose: str | None) -> Model:
     if not plan.network:
         raise LoadError(f"{name} is a plan (PlanDef) without nets: there is nothing to open")
-    nets = {each.name or f"#{index}": each for index, each in enumerate(plan.network)}
+    nets = _by_name(plan.network)
     key = _chosen(nets, choose, f"{name} is a plan of {count(len(nets), 'net')}")
     model = Model(nets[key], init=_init(nets, key))
     steps = count(len(plan.execution_step), "execution step")
@@ -100,6 +102,14 @@ def _chosen(nets: dict[str, NetDef], choose: str | None, what: str) -> str:
         sizes = listed(_sized(key, nets) for key in working)
         raise SeveralNetsError(f"{what}: choose one by its name (net=...), of {sizes}", working)
     return working[0]
+
+
+def _by_name(nets: Iterable[NetDef]) -> dict[str, NetDef]:
+    """Nets by name; one without a name, or with one that is taken, is called by its number."""
+    found: dict[str, NetDef] = {}
+    for index, net in enumerate(nets):
+        found[net.name if net.name and net.name not in found else f"{net.name}#{index}"] = net
+    return found
 
 
 def _init(nets: dict[str, NetDef], key: str) -> NetDef | None:

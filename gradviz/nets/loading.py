@@ -100,9 +100,12 @@ def _as_text(words: str, data: bytes, name: str, progress: Progress | None) -> C
         return text.read(words, name, progress)
     except LoadError as refused:
         try:
-            return binary.read(data, name)
+            contents = binary.recognise(data, name)
         except LoadError:
+            contents = None
+        if contents is None:
             raise refused from None
+        return contents
 
 
 def _take(init: Any, model: Model) -> None:

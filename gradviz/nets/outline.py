@@ -26,7 +26,7 @@ _TOKEN = re.compile(
       | (?P<mark>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_DEEPEST = 100  # protobuf reads no deeper either
+_DEEPEST = 300  # blocks; protobuf reads no deeper
 _BOOLEANS = {"True": "1", "true": "1", "False": "0", "false": "0"}
 _OLD_FIELDS = {("DeviceOption", "cuda_gpu_id"): "device_id", ("DeviceOption", "hip_gpu_id"): "device_id"}
 _DEVICE_TYPE = DeviceOption.DESCRIPTOR.fields_by_name["device_type"].full_name
@@ -163,6 +163,8 @@ class _Scan:
                 self._value_read()
             else:
                 self._mark(token.group(), token.start())
+            if len(self.stack) > _DEEPEST:
+                break
         self.found.open = tuple(self.stack)
         self.found.dangling = bool(self.pending)
         return self.found
@@ -243,8 +245,7 @@ class _Scan:
         return message.fields_by_name.get(self.pending) if message is not None else None
 
     def _mend(self, start: int, was: str, now: str, habit: str) -> None:
-        if len(self.stack) < _DEEPEST:
-            self.found.mends.append(Mend(start, was, now, habit, tuple(self.stack)))
+        self.found.mends.append(Mend(start, was, now, habit, tuple(self.stack)))
 
 
 def _is_number(expected: FieldDescriptor) -> bool:

@@ -26,7 +26,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 _LEGACY_TORCH = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 _LFS = (b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/")
-_PAGE = re.compile(rb"(<!--.*?-->\s*)*<(!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_PAGE = re.compile(rb"(?:<!--(?:(?!-->).)*+-->\s*+)*+<(!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(rb"<title[^>]*>([^<]*)", re.IGNORECASE)
 _LOOKED_AT = 4096
 _TAR_AT = 257

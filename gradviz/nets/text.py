@@ -49,7 +49,7 @@ def read(text: str, name: str, progress: Progress | None = None) -> Contents:
     Raises:
         LoadError: it is none of these; the message says what it is, or names line and column of the mistake.
     """
-    found = _parse_net(text, progress)
+    found = _parse_net(text, progress) if text.strip() else None
     if isinstance(found, NetDef) and (found.op or found.ListFields()):
         return Contents(found, "text")
     scan = outline(text)

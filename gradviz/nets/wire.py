@@ -21,7 +21,7 @@ VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
 _FIXED = {FIXED64: 8, FIXED32: 4}
 _LONGEST_VARINT = 10
 
-Kind = Literal["cut", "broken", "unknown", "mistyped", "not utf-8"]
+Kind = Literal["cut", "broken", "unknown", "mistyped", "not utf-8", "given up"]
 
 
 @dataclass(slots=True)
@@ -65,6 +65,7 @@ class Finding:
     Attributes:
         kind: `cut` (the data end too soon) and `broken` (no such wire format) end the walk; `unknown` (a field number
             that the message lacks), `mistyped` (a field in another form than its type has) and `not utf-8` do not.
+            `given up` ends a walk over more fields than it was allowed.
         offset: of the byte that does not fit; for `cut` the length of the data.
         way: from the outermost message inwards; the last place is the field itself, where it has one.
         missing: for `cut`, how many bytes are missing at least.
@@ -115,9 +116,15 @@ class _Frame:
     seen: dict[int, int] = field(default_factory=dict)
 
 
-def findings(data: bytes, shape: Shape) -> Iterator[Finding]:
-    """Walk `data` as a message of `shape` and yield what does not fit, in order of the bytes."""
-    return _Walk(data, shape).findings()
+def findings(data: bytes, shape: Shape, most: int = 300_000) -> Iterator[Finding]:
+    """Walk `data` as a message of `shape` and yield what does not fit, in order of the bytes.
+
+    Args:
+        data: the bytes.
+        shape: what they shall be.
+        most: how many fields to walk; an outermost message that is whole counts as one.
+    """
+    return _Walk(data, shape).findings(most)
 
 
 class _Walk:
@@ -128,11 +135,12 @@ class _Walk:
         self.at = 0
         self.stack = [_Frame(shape, len(data), None)]
 
-    def findings(self) -> Iterator[Finding]:
-        while self.stack:
-            if self.at == self.stack[-1].end:
+    def findings(self, most: int) -> Iterator[Finding]:
+        for _ in range(most):
+            while self.stack and self.at == self.stack[-1].end:
                 self.stack.pop()
-                continue
+            if not self.stack:
+                return
             if self.at == len(self.data):
                 yield self._finding("cut", self.at)
                 return
@@ -140,6 +148,7 @@ class _Walk:
                 yield finding
                 if finding.kind in ("cut", "broken"):
                     return
+        yield self._finding("given up", self.at)
 
     def _field(self) -> Iterator[Finding]:
         """Read one field, and enter it where it is a message."""
@@ -226,9 +235,9 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
+def fields(data: bytes, most: int = 300_000) -> Iterator[tuple[int, bytes]]:
     """Key and content of each field of the outermost message, as far as the data can be walked; the last may be cut."""
-    for finding in _Walk(data, Shape("any")).findings():
+    for finding in findings(data, Shape("any"), most):
         if finding.kind == "unknown":
             place = finding.way[-1]
             yield place.key, data[place.body : place.end]
