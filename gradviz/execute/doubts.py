@@ -64,15 +64,11 @@ def _of_gradient_ops(plan: Plan, blob: str) -> Iterator[str]:
         owners.setdefault(gradient.values if isinstance(gradient, GradientSlice) else gradient, []).append(name)
     for index, op in enumerate(plan.ops[plan.forward :], start=plan.forward):
         for name in set(op.outputs).intersection(op.inputs, chain):
-            if len(owners.get(name, ())) > 1 or _readers(plan, name, plan.forward) > 1:
-                shared = " and ".join(owners.get(name, ())) or "several"
+            if len(owners.get(name, ())) > 1:
+                shared = " and ".join(owners[name])
                 yield f"op {index} {op.type} overwrites {name} in place, which is the gradient of {shared}"
         if op.type == "While":
             yield f"op {index} While overwrites the gradients that come into it"
-
-
-def _readers(plan: Plan, name: str, start: int) -> int:
-    return sum(name in op.inputs for op in plan.ops[start:])
 
 
 def _gradients_above(plan: Plan, blob: str) -> set[str]:

@@ -38,7 +38,7 @@ def notices_about(
     found = [
         _undeclared(net, {name: at for name, at in lasting.items() if at[0] < forward}),
         _devices(ops, backend),
-        *_engines(ops),
+        *_engines(ops, forward),
         *(_idle(name, ops) for name in feeds),
     ]
     return [notice for notice in found if notice]
@@ -61,21 +61,26 @@ def _devices(ops: Sequence[Op], backend: str) -> str:
     kinds = Counter(DeviceTypeProto.Name(kind) for op in ops if (kind := op.proto.device_option.device_type))
     if not kinds or backend != "numpy":
         return ""
-    said = ", ".join(
-        f"{count} op{'s' if count > 1 else ''} {name.removeprefix('PROTO_')}" for name, count in kinds.items()
-    )
+    said = ", ".join(f"{_ops(count)} {name.removeprefix('PROTO_')}" for name, count in kinds.items())
     return (
-        f"devices are left out of account: the net asks for {said}; everything runs on the CPU, with the same results"
+        f"devices are left out of account: the net asks for {said}, and everything runs on the CPU; neither the graph "
+        "nor its gradients depend on them, so the device options may be dropped to run the net without that device"
     )
 
 
-def _engines(ops: Sequence[Op]) -> list[str]:
+def _engines(ops: Sequence[Op], forward: int) -> list[str]:
     kinds = Counter(op.proto.engine for op in ops if op.proto.engine.upper() not in _NO_ENGINES)
+    own = Counter(op.proto.engine for op in ops[:forward])
     return [
-        f"engine {name}: none here, the default is used for {count} op{'s' if count > 1 else ''}; "
-        "an engine is a preference, the results are the same"
+        f"engine {name}: none here, the default is used for {_ops(own[name])}"
+        + (f" and {_ops(count - own[name], 'gradient op')}" if count > own[name] else "")
+        + "; an engine is a preference, the results are the same"
         for name, count in kinds.items()
     ]
+
+
+def _ops(count: int, word: str = "op") -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _idle(name: str, ops: Sequence[Op]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradviz.errors import ExecutionError
 from gradviz.execute import backend as backends
+from gradviz.execute.advice import advice
 from gradviz.execute.feeds import as_feed
 from gradviz.execute.health import is_bad
 from gradviz.execute.missing import MissingFeedsError, describe_missing, read_before_written
@@ -176,8 +177,7 @@ class Plan:
             except Cancelled as error:
                 going.workspace.stopped = str(error)
             except OpError as error:
-                error.workspace = going.workspace
-                raise
+                raise going.told(error) from error.__cause__
         return going.workspace
 
     def _until(self, until: int | str) -> int:
@@ -242,6 +242,7 @@ class _Run:
         self.workspace = Workspace(self.ops, min(plan.forward, count), plan.input_to_grad, runtime.backend, kept)
         self.workspace.notices += plan.notices
         self.frame = Frame()
+        self.fed: dict[str, Any] = {}
         self.lasting = read_before_written(self.ops)
         self.frees = [] if kept is None or self.keep_last else _frees(self.program.ops)
         self.versions = version_table(self.ops)
@@ -250,7 +251,7 @@ class _Run:
 
     def prepare(self, feeds: Mapping[str, Any]) -> None:
         backend = self.runtime.backend
-        given = {name: backend.to_device(as_feed(name, value)) for name, value in feeds.items()}
+        given = self.fed = {name: backend.to_device(as_feed(name, value)) for name, value in feeds.items()}
         self.frame.fill(given.items())
         if self.plan.model.init is not None:
             self._run_init()
@@ -267,7 +268,7 @@ class _Run:
         try:
             _bind_all([Op(op) for op in init.op]).run(self.frame, self.runtime)
         except OpError as error:
-            raise OpError(f"init net: {error}", error.op, error.path) from error
+            raise OpError(f"init net: {error}", error.op, (-1, *error.path)) from error
 
     def _ask_for_missing(self) -> None:
         missing = [name for name in self.lasting if self.frame.get(name) is MISSING]
@@ -277,6 +278,16 @@ class _Run:
             known = {name: value.shape for name, value in self.frame.values() if hasattr(value, "shape")}
             filled = [name for name in self.lasting if name in set(self.plan.filled())]
             raise MissingFeedsError(describe_missing(self.ops, missing, known), filled)
+
+    def told(self, error: OpError) -> OpError:
+        """The error with what had been computed, and with what may help."""
+        if len(error.path) == 1:
+            read = {name: self.frame.get(name) for name in error.op.inputs}
+            help = advice(error, self.ops, self.fed, read)
+            if help:
+                error = _with(error, help)
+        error.workspace = self.workspace
+        return error
 
     # The operators.
 
@@ -358,6 +369,12 @@ class _Run:
                 round_.values[name] = {written[name]: value}
             else:
                 round_.initial[name] = value
+
+
+def _with(error: OpError, help: str) -> OpError:
+    told = OpError(f"{error}; {help}", error.op, error.path)
+    told.__cause__ = error.__cause__
+    return told
 
 
 def _names(keep: Keep) -> frozenset[str]:
