@@ -8,6 +8,7 @@ FAMILIES = (
     "copies",
     "data",
     "detection",
+    "distances",
     "distributed",
     "elementwise",
     "features",
