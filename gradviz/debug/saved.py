@@ -1,0 +1,136 @@
+"""Saved sessions: where a session on a net stood, for the next time that net is opened.
+
+A session is found by the content of the net, not by its path, so that it survives a move and not a change. Files are
+JSON with a version, written whole or not at all, in the user's state folder (XDG_STATE_HOME on Linux).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gradviz.debug.breakpoints import Breakpoint, Watch
+from gradviz.errors import GradvizError
+from gradviz.ops.records import GradientSlice
+
+if TYPE_CHECKING:
+    from gradviz.debug.session import Session
+    from gradviz.nets import Model
+    from gradviz.ops.records import Gradient
+
+VERSION = 1
+"""Version of the format; files of another are left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a session leaves behind.
+
+    Attributes:
+        ys: what the gradient was asked of.
+        chosen: how the ys came about.
+        position: the event at the cursor.
+        events: how many events the walk had; a position counts only in a walk of the same length.
+        breakpoints: with their hits.
+        watches: watched blobs.
+    """
+
+    ys: dict[str, Gradient]
+    chosen: str
+    position: int
+    events: int
+    breakpoints: tuple[Breakpoint, ...]
+    watches: tuple[Watch, ...]
+
+
+def folder() -> Path:
+    """Where sessions are kept."""
+    from platformdirs import user_state_path
+
+    return user_state_path("gradviz", appauthor=False) / "sessions"
+
+
+def path_of(model: Model) -> Path:
+    """The file of a net's session, named after the content of the net."""
+    return folder() / (sha256(model.net.SerializeToString(deterministic=True)).hexdigest()[:32] + ".json")
+
+
+def load(model: Model) -> Saved | None:
+    """The session on this net that was saved last; None without one, or where it cannot be read."""
+    try:
+        found = json.loads(path_of(model).read_text("utf-8"))
+        return _saved(found) if found["version"] == VERSION else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, GradvizError):
+        return None
+
+
+def save(session: Session) -> Path | None:
+    """Keep where a session stands; gives the file, or None where nothing can be written."""
+    path = path_of(session.trace.model)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, json.dumps(_document(session), indent=1))
+    except (OSError, ValueError):
+        return None
+    return path
+
+
+def restore(session: Session, saved: Saved) -> None:
+    """Put breakpoints and watches back, and the cursor where the walk is the same one."""
+    session.breakpoints = list(saved.breakpoints)
+    session.watches = list(saved.watches)
+    if session.trace.ys == saved.ys and len(session.trace.events) == saved.events:
+        session.goto(saved.position)
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing: a file beside it takes its place when it is complete."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _document(session: Session) -> dict[str, Any]:
+    trace = session.trace
+    return {
+        "version": VERSION,
+        "net": trace.model.name,
+        "ys": [[name, list(g) if isinstance(g, GradientSlice) else g] for name, g in trace.ys.items()],
+        "chosen": trace.chosen,
+        "position": session.position,
+        "events": len(trace.events),
+        "breakpoints": [
+            {"kind": b.kind, "value": b.value, "enabled": b.enabled, "ignore": b.ignore, "hits": b.hits}
+            for b in session.breakpoints
+        ],
+        "watches": [{"blob": watch.blob, "enabled": watch.enabled} for watch in session.watches],
+    }
+
+
+def _saved(found: dict[str, Any]) -> Saved:
+    ys = {str(name): GradientSlice(*g) if isinstance(g, list) else g for name, g in found["ys"]}
+    if any(not isinstance(g, str | None) and not isinstance(g, GradientSlice) for g in ys.values()):
+        raise ValueError("a gradient is a name, a slice or nothing")
+    return Saved(
+        ys=ys,
+        chosen=str(found["chosen"]),
+        position=int(found["position"]),
+        events=int(found["events"]),
+        breakpoints=tuple(_breakpoint(each) for each in found["breakpoints"]),
+        watches=tuple(Watch(str(each["blob"]), bool(each["enabled"])) for each in found["watches"]),
+    )
+
+
+def _breakpoint(found: dict[str, Any]) -> Breakpoint:
+    value = int(found["value"]) if found["kind"] == "op" else str(found["value"])
+    return Breakpoint(str(found["kind"]), value, bool(found["enabled"]), int(found["ignore"]), int(found["hits"]))

@@ -1,0 +1,1 @@
+"""The panes of the debug screen, each drawn from the desk."""

@@ -1,0 +1,1 @@
+"""The screens that lie over the debug screen: prompts, lists, dialogs, values, the diagnosis."""

@@ -1,0 +1,182 @@
+"""The diagnosis of a failure: what was asked, what was found, the blob's versions in time, and who is involved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from gradviz.ops.records import GradientSlice
+from gradviz.tui import words
+from gradviz.tui.panes.tabs import generator_row
+from gradviz.tui.rows import pad
+from gradviz.tui.screens.dialog import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from gradviz.errors import GradientError
+    from gradviz.tui.desk import Desk
+    from gradviz.tui.rows import Row
+
+PHASES = {
+    "sanity_check": "before the walk",
+    "init": "seeding the ys",
+    "check_inputs": "phase 1, check",
+    "make_gradient": "asking the gradient rule",
+    "build_generators": "phase 2, collect",
+    "merge_sparse": "phase 3, merge",
+    "verify": "accumulation",
+    "sum_conflict": "accumulation",
+}
+
+
+class Part(NamedTuple):
+    """One line of the diagnosis.
+
+    Attributes:
+        row: what it says.
+        op: the forward operator that it is about; enter selects it.
+    """
+
+    row: Row
+    op: int | None = None
+
+
+def parts(desk: Desk, error: GradientError) -> list[Part]:
+    """The diagnosis, line by line."""
+    made = [*_asked_and_found(desk, error)]
+    blob = error.facts.get("blob")
+    if isinstance(blob, str) and blob in desk.recording.frontier:
+        made += [_blank(), Part([("versions of ", "title"), (words.blob(blob, None, 40), "title")])]
+        made += _history(desk, error, blob)
+    made += _generators(desk, error)
+    made += _involved(desk, error)
+    made += _remedies(error)
+    return made
+
+
+def _blank() -> Part:
+    return Part([("", "")])
+
+
+def _asked_and_found(desk: Desk, error: GradientError) -> Iterator[Part]:
+    facts = error.facts
+    yield Part([("where   ", "dim"), (PHASES.get(error.phase, error.phase), ""), *_of(desk, error.op_index)])
+    yield Part([("kind    ", "dim"), (words.shown(error.kind), "strong")])
+    if "expected" in facts:
+        blob = str(facts.get("blob", ""))
+        what = words.blob(str(facts["gradient"]), None, 30) if "gradient" in facts else ""
+        as_gradient: Row = [("the gradient ", ""), (what, "strong"), (" of ", "")] if what else []
+        kind = words.shown(str(facts.get("gradient_op_type", "")))
+        yield Part(
+            [("asked   ", "dim"), (f"{kind} ", "kind"), ("needs ", ""), *as_gradient, _at(blob, facts["expected"])]
+        )
+        yield Part([("found   ", "dim"), _at(blob, facts["current"]), (" ✗", "bad")])
+    elif "blob" in facts:
+        yield Part([("blob    ", "dim"), (words.blob(str(facts["blob"]), facts.get("version"), 60), "strong")])
+
+
+def _at(blob: str, version: Any) -> tuple[str, str]:
+    return words.blob(blob, int(version), 40), "strong"
+
+
+def _of(desk: Desk, op: int | None) -> Row:
+    if op is None:
+        return []
+    return [(f" of op {op} ", ""), (words.shown(desk.op_record(op).type), "kind")]
+
+
+def _history(desk: Desk, error: GradientError, blob: str) -> Iterator[Part]:
+    """The versions of a blob in time: who wrote and read each, the writer that broke it marked."""
+    wanted = error.facts.get("expected")
+    uses = desk.index.history(blob)
+    if uses and not uses[0].writes:
+        yield Part([("  ○ ", "dim"), (words.blob(blob, 0, 30), "strong"), ("  from outside", "dim")])
+    for use in uses:
+        broke = use.writes and wanted is not None and use.version > wanted and error.kind != "grad_version_mismatch"
+        mark = ("  ✗ ", "bad") if broke else ("  ● ", "good") if use.writes else ("  │ ", "dim")
+        here = use.op == error.op_index
+        does = "written by" if use.writes else "read by   "
+        row: Row = [mark, (words.blob(blob, use.version, 30), "strong" if use.writes else "dim"), (f"  {does} ", "dim")]
+        row += [(f"op {use.op} ", "accent" if here else ""), (words.shown(desk.op_record(use.op).type), "kind")]
+        row += [("  ← its gradient is built here", "accent")] if here and not use.writes else []
+        row += [("  ← overwrites what is needed", "bad")] if broke else []
+        yield Part(row, use.op)
+
+
+def _generators(desk: Desk, error: GradientError) -> Iterator[Part]:
+    found = error.facts.get("generators")
+    if not isinstance(found, list | tuple) or not found:
+        return
+    yield from (_blank(), Part([("generators", "title")]))
+    for each in found:
+        gradient = each.gradient
+        name = f"({gradient.indices} {gradient.values})" if isinstance(gradient, GradientSlice) else gradient
+        mark = ("  ∷ sparse ", "warn") if each.kind == "sparse" else ("  ─ dense  ", "good")
+        number = next((n for n in (each.op, each.op_indices, each.op_values) if n is not None), None)
+        op = desk.recording.events[desk.index.maker(number)].op_index if number is not None else None
+        yield Part([mark, (pad(words.blob(name, None, 36), 30), "strong"), (" ", ""), *generator_row(desk, each)], op)
+
+
+def _involved(desk: Desk, error: GradientError) -> Iterator[Part]:
+    ops = [error.op_index] if error.op_index is not None else []
+    ops += [each["op_index"] for each in error.facts.get("overwritten_by", ())]
+    if not ops:
+        return
+    yield from (_blank(), Part([("ops involved", "title")]))
+    for op in dict.fromkeys(ops):
+        record = desk.op_record(op)
+        reads = " ".join(words.blob(name, None, 16) for name in record.inputs[:5])
+        writes = " ".join(words.blob(name, None, 16) for name in record.outputs[:5])
+        role = "  its gradient was asked for" if op == error.op_index else "  overwrites"
+        row: Row = [(f"  op {op} ", "strong"), (words.shown(record.type), "kind"), (f"  {reads} → {writes}", "")]
+        yield Part([*row, (role, "dim")], op)
+
+
+def _remedies(error: GradientError) -> Iterator[Part]:
+    if not error.remedies:
+        return
+    yield from (_blank(), Part([("what usually mends it", "title")]))
+    for remedy in error.remedies:
+        yield Part([("  · ", "dim"), (words.prose(str(remedy)), "")])
+
+
+class DiagnosisScreen(ModalScreen["int | None"]):
+    """Why the walk failed; gives the operator that was chosen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "Close", id="diagnosis.close", tooltip="Back to the debug screen")
+    ]
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        assert desk.trace.error is not None
+        self.desk = desk
+        self.error: GradientError = desk.trace.error
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog tall") as dialog:
+            dialog.border_title = "✗ Diagnosis"
+            dialog.border_subtitle = "↑ ↓ · enter: to the op · esc: back"
+            yield Static(words.prose(str(self.error)), markup=False, classes="message")
+            yield Lines(lambda part, width: part.row)
+
+    def on_mount(self) -> None:
+        lines = self.query_one(Lines)
+        lines.fill(parts(self.desk, self.error))
+        lines.focus()
+
+    def on_line_view_chosen(self) -> None:
+        op = self.query_one(Lines).thing.op
+        if op is not None:
+            self.dismiss(op)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
