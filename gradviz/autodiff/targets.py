@@ -67,20 +67,19 @@ def nearest(name: str, names: Sequence[str] | set[str], most: int = 3) -> list[s
 def warnings_about(trace: Trace) -> list[str]:
     """What upstream lets pass in silence and a user should know."""
     warnings = []
-    known: set[str] | None = None
-    for y in trace.ys:
-        if y in trace.recording.frontier and not _added_by_seed(trace, y):
-            continue
-        known = known_blobs(trace.net) if known is None else known
+    unknown = _unknown_ys(trace)
+    known = known_blobs(trace.net) if unknown else set()
+    for y in unknown:
         near = nearest(y, known - {y})
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         warnings.append(f"y {y!r} is not a blob of this net: nothing gets a gradient through it{hint}")
     return warnings
 
 
-def _added_by_seed(trace: Trace, y: str) -> bool:
+def _unknown_ys(trace: Trace) -> list[str]:
     from gradviz.autodiff.events import Seed
 
     start = len(trace.ops)
     seeds = trace.events[start : start + len(trace.ys)]
-    return any(isinstance(event, Seed) and event.blob == y and event.added for event in seeds)
+    known = {event.blob for event in seeds if isinstance(event, Seed) and not event.added}
+    return [y for y in trace.ys if y not in known]
