@@ -218,6 +218,22 @@ class Trace:
         """
         return State(self.recording, range(len(self.events))[i])
 
+    def nested_at(self, i: int) -> list[tuple[str, Trace]]:
+        """Walks over nested nets that the visit around event `i` made: the argument's name, and a trace of its own.
+
+        A control operator (If, While, Do) gets its gradient from such walks; other visits have none.
+        """
+        visit = self.recording.visit_of(range(len(self.events))[i])
+        if visit is None:
+            return []
+        first, last = self.recording.visit_span(visit)
+        made = []
+        for event in range(first, last + 1):
+            for nested in self.recording.nested.get(event, ()):
+                ys: dict[str, Gradient] = dict(nested.ys)
+                made.append((nested.label, Trace(as_model(nested.net), nested.walk, ys, "nested", 0)))
+        return made
+
     def net_with_gradients(self) -> NetDef:
         """A NetDef with the gradient operators appended, as `AddGradientOperators` leaves it."""
         made = type(self.net)()

@@ -49,10 +49,14 @@ class Session:
         trace: what is debugged.
         breakpoints: where running stops.
         watches: blobs whose changes stop running.
+        parent: the session around this one, where it stands in a nested net.
+        label: what leads from the parent to here.
     """
 
-    def __init__(self, trace: Trace, at: int = 0) -> None:
+    def __init__(self, trace: Trace, at: int = 0, parent: Session | None = None, label: str = "") -> None:
         self.trace = trace
+        self.parent = parent
+        self.label = label
         self.breakpoints: list[Breakpoint] = []
         self.watches: list[Watch] = []
         self._state = trace.state_at(at)
@@ -152,6 +156,35 @@ class Session:
             raise GradvizError(f"there is no op {op_index}: ops go from {first} to {last}")
         visit = len(recording.ops) - 1 - index
         return self.goto(recording.visits[visit] if visit < len(recording.visits) else index)
+
+    # Nested nets.
+
+    @property
+    def breadcrumbs(self) -> list[str]:
+        """The way from the outermost net to here."""
+        crumbs: list[str] = []
+        session: Session | None = self
+        while session is not None:
+            crumbs.append(session.label or session.trace.model.name)
+            session = session.parent
+        return crumbs[::-1]
+
+    def doors(self) -> list[str]:
+        """Names of the nested nets that the visited operator's gradient walked through."""
+        return [label for label, _ in self.trace.nested_at(self.position)]
+
+    def into(self, door: int = 0) -> Session:
+        """A session in a nested net of the visited operator; it leads back through `parent`.
+
+        Raises:
+            GradvizError: the operator has no such nested walk.
+        """
+        nested = self.trace.nested_at(self.position)
+        if not 0 <= door < len(nested):
+            what = f"op {self.event.op_index} has no nested walk to step into"
+            raise GradvizError(f"{what}; If, While and Do have, where they are visited")
+        label, trace = nested[door]
+        return Session(trace, parent=self, label=f"op {self.event.op_index} {label}")
 
     # Running.
 
