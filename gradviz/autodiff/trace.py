@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from gradviz.autodiff.events import Accumulate, Enter, Make, Map, Rename, Skip
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gradviz.autodiff.events import Event
+    from gradviz.autodiff.generators import Generator
     from gradviz.autodiff.recording import Recording
+    from gradviz.autodiff.surprises import TraceWarning
     from gradviz.autodiff.walk import Answer
     from gradviz.errors import GradientError
     from gradviz.nets import Model
@@ -74,13 +77,13 @@ class Step:
     asked: bool
     in_versions: dict[str, int]
     out_versions: dict[str, int]
-    g_output: tuple[Gradient, ...]
-    g_input: tuple[Gradient, ...]
+    g_output: list[Gradient]
+    g_input: list[Gradient]
     gradient_ops: list[OperatorDef]
     first_gradient_op: int
     locally_generated_blobs: list[str]
-    sparse_merged: list[Any]
-    pass_through: list[Any]
+    sparse_merged: list[Generator]
+    pass_through: list[Generator]
     renames: list[Renamed]
     sum_ops: list[OperatorDef]
     grad_map: dict[str, Gradient]
@@ -135,8 +138,8 @@ def _step(recording: Recording, visit: int) -> Step:
         asked=isinstance(opening, Enter),
         in_versions=dict(zip(play.op.inputs, play.in_versions, strict=True)),
         out_versions=dict(zip(play.op.outputs, play.out_versions, strict=True)),
-        g_output=opening.g_output,
-        g_input=context.g_input,
+        g_output=list(opening.g_output),
+        g_input=list(context.g_input),
         gradient_ops=[op.to_proto() for op in made],
         first_gradient_op=first_op,
         locally_generated_blobs=context.locally_generated_blobs,
@@ -150,7 +153,7 @@ def _step(recording: Recording, visit: int) -> Step:
     )
 
 
-def _flat(generators: Generators) -> list[Any]:
+def _flat(generators: Generators) -> list[Generator]:
     return [generator for by_version in generators.values() for found in by_version.values() for generator in found]
 
 
@@ -164,20 +167,37 @@ class Trace:
         skip: how many operators at the start of the net were left out.
         steps: one Step for each forward operator reached, last operator first.
         error: the error that stopped the walk, or None.
-        warnings: what upstream lets pass and a user should know.
         recording: the event stream with its indices.
+        options: what else `trace` was asked, to trace a mended net in the same way.
+        walk: the walk itself, for who explains it.
     """
 
-    def __init__(self, model: Model, walk: Walk, ys: dict[str, Gradient], chosen: str, skip: int) -> None:
+    def __init__(
+        self, model: Model, walk: Walk, ys: dict[str, Gradient], chosen: str, options: Mapping[str, Any]
+    ) -> None:
         self.model = model
         self.ys = ys
         self.chosen = chosen
-        self.skip = skip
+        self.options = options
+        self.skip: int = options["skip"]
         self.recording = walk.recording
         self.steps = Steps(walk.recording)
         self.error: GradientError | None = walk.error
-        self.warnings: list[str] = []
-        self._walk = walk
+        self.walk = walk
+        if self.error is not None:
+            self.error.examine = self._examine
+
+    def _examine(self) -> Any:
+        from gradviz.autodiff.examine import examine
+
+        return examine(self)
+
+    @cached_property
+    def warnings(self) -> list[TraceWarning]:
+        """What upstream lets pass and a user should know, one line each; found when they are first asked for."""
+        from gradviz.autodiff.surprises import warnings_about
+
+        return warnings_about(self)
 
     @property
     def net(self) -> NetDef:
@@ -208,7 +228,7 @@ class Trace:
         """Blob -> gradient; empty after an error, entries that are None left out."""
         if self.error is not None:
             return {}
-        return {blob: gradient for blob, gradient in self._walk.gradient_map.items() if gradient is not None}
+        return {blob: gradient for blob, gradient in self.walk.gradient_map.items() if gradient is not None}
 
     def state_at(self, i: int) -> State:
         """Everything the algorithm holds after event `i` (negative: from the end).
@@ -292,7 +312,7 @@ def trace(
         TypeError: ys is neither list nor dict, or a key is not text.
         GradientError: with `strict`, what stopped the walk.
     """
-    from gradviz.autodiff.targets import choose, warnings_about
+    from gradviz.autodiff.targets import choose
 
     opened = as_model(model)
     chosen, how = choose(opened.net, ys, skip)
@@ -305,10 +325,10 @@ def trace(
     else:
         walk = Walk(ops, chosen, _asked_of(gradient_of), name_scope, device_scope, skip)
     walk.run()
-    if strict and walk.error is not None:
-        raise walk.error
-    made = Trace(opened, walk, chosen, how, skip)
-    made.warnings = warnings_about(made)
+    options = {"name_scope": name_scope, "device_scope": device_scope, "gradient_of": gradient_of, "skip": skip}
+    made = Trace(opened, walk, chosen, how, options)
+    if strict and made.error is not None:
+        raise made.error
     return made
 
 
