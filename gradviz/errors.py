@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class GradvizError(Exception):
@@ -29,7 +29,7 @@ class GradientError(GradvizError):
             `verify` or `sum_conflict`.
         op_index: index of the forward operator being visited; None where no operator is concerned.
         facts: the evidence: blob names, versions, operator types; which keys depends on the kind.
-        remedies: what usually mends it; filled by the walk, empty where an operator was asked alone.
+        examine: gives the diagnosis; set by `trace`, None where an operator was asked alone.
     """
 
     def __init__(
@@ -46,4 +46,22 @@ class GradientError(GradvizError):
         self.phase = phase
         self.op_index = op_index
         self.facts = facts or {}
-        self.remedies: Sequence[Any] = ()
+        self.examine: Callable[[], Any] | None = None
+        self._diagnosis: Any = None
+
+    @property
+    def diagnosis(self) -> Any:
+        """The evidence in full, a `gradviz.autodiff.examine.Diagnosis`, made when it is first asked for; or None."""
+        if self._diagnosis is None and self.examine is not None:
+            self._diagnosis = self.examine()
+        return self._diagnosis
+
+    @property
+    def explanation(self) -> Sequence[str]:
+        """What was asked, what was found, who is involved, one short line each; empty without a trace."""
+        return () if self.diagnosis is None else tuple(self.diagnosis.lines)
+
+    @property
+    def remedies(self) -> Sequence[Any]:
+        """What usually mends it, likeliest first, each a `gradviz.autodiff.Remedy`; empty without a trace."""
+        return () if self.diagnosis is None else tuple(self.diagnosis.remedies)

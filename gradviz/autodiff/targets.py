@@ -1,4 +1,4 @@
-"""The ys: what the gradient is asked of, and what a user should hear about the choice."""
+"""The ys: what the gradient is asked of, and what they might have been meant to be."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from gradviz.ops.foreign import as_gradient
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradviz.autodiff.trace import Trace
     from gradviz.ops.records import Gradient
     from gradviz.proto import NetDef
 
@@ -62,24 +61,3 @@ def nearest(name: str, names: Sequence[str] | set[str], most: int = 3) -> list[s
     from difflib import get_close_matches
 
     return get_close_matches(name, sorted(names), n=most, cutoff=0.5)
-
-
-def warnings_about(trace: Trace) -> list[str]:
-    """What upstream lets pass in silence and a user should know."""
-    warnings = []
-    unknown = _unknown_ys(trace)
-    known = known_blobs(trace.net) if unknown else set()
-    for y in unknown:
-        near = nearest(y, known - {y})
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        warnings.append(f"y {y!r} is not a blob of this net: nothing gets a gradient through it{hint}")
-    return warnings
-
-
-def _unknown_ys(trace: Trace) -> list[str]:
-    from gradviz.autodiff.events import Seed
-
-    start = len(trace.ops)
-    seeds = trace.events[start : start + len(trace.ys)]
-    known = {event.blob for event in seeds if isinstance(event, Seed) and not event.added}
-    return [y for y in trace.ys if y not in known]
