@@ -22,9 +22,7 @@ class AngleBounds(NamedTuple):
     high: int
 
 
-def moved(
-    xp: Any, boxes: Any, deltas: Any, weights: list[float], one: int, bounds: AngleBounds | None, last: int
-) -> Any:
+def moved(xp: Any, boxes: Any, deltas: Any, weights: list[float], one: int, bounds: AngleBounds | None) -> Any:
     """Boxes (n, 4) or (n, 5) shifted and resized by deltas (n, 4 or 5), which count by the inverse of `weights`.
 
     Args:
@@ -34,7 +32,6 @@ def moved(
         weights: what the four deltas are divided by.
         one: see the module's docstring.
         bounds: where angles are to lie.
-        last: what is taken off an upright box's lower right corner; `one`, or 0 in older detectors.
     """
     steps = deltas[:, :4] / xp.asarray(weights, deltas.dtype)
     growth = xp.exp(xp.minimum(steps[:, 2:], deltas.dtype.type(_LARGEST_STEP)))
@@ -42,7 +39,7 @@ def moved(
         size = boxes[:, 2:] - boxes[:, :2] + one
         centre = steps[:, :2] * size + boxes[:, :2] + size / 2
         half = growth * size / 2
-        return xp.concatenate([centre - half, centre + half - last], axis=1)
+        return xp.concatenate([centre - half, centre + half - one], axis=1)
     size = boxes[:, 2:4]
     angle = deltas[:, 4:] * deltas.dtype.type(180 / math.pi) + boxes[:, 4:]
     if bounds is not None:

@@ -82,7 +82,7 @@ def generate_proposals(
         flat = scores[i].transpose(1, 2, 0).ravel()
         order = _best(xp, flat, pre_nms_topN if pre_nms_topN > 0 else -1)
         steps = deltas[i].transpose(1, 2, 0).reshape(-1, size)[order]
-        boxes = _boxes.moved(xp, grid[order], steps, [1.0] * 4, one, bounds, one)
+        boxes = _boxes.moved(xp, grid[order], steps, [1.0] * 4, one, bounds)
         boxes = _boxes.clipped(xp, boxes, picture[0], picture[1], clip_angle_thresh, one)
         kept = xp.flatnonzero(_boxes.large_enough(boxes, min_size, picture, one))
         most = post_nms_topN if post_nms_topN > 0 else -1
@@ -149,7 +149,7 @@ def bbox_transform(
         boxes[:, :4] /= scale
         for k in range(0, deltas.shape[1], size):
             steps = deltas[rows, k : k + size]
-            new = _boxes.moved(xp, boxes, steps, weights or [1.0] * 4, one, bounds, one)
+            new = _boxes.moved(xp, boxes, steps, weights or [1.0] * 4, one, bounds)
             new = _boxes.clipped(xp, new, *limits, clip_angle_thresh, one)
             new[:, :4] *= scale if apply_scale else 1
             made[rows, k : k + size] = new

@@ -136,7 +136,7 @@ def _distributions(label: Any, rows: Any) -> Any:
     return label
 
 
-def _total(xp: Any, weights: Any, average_by_batch_size: int) -> Any:
+def _total(weights: Any, average_by_batch_size: int) -> Any:
     """What the loss is divided by; where it is 0 the loss is 0."""
     return weights.dtype.type(weights.size) if average_by_batch_size else weights.sum()
 
@@ -167,7 +167,7 @@ def softmax_with_loss(
         losses = -(_distributions(label, rows) * xp.log(xp.maximum(y, real(LEAST)))).sum(axis=1)
     else:
         losses = xp.log(sums[:, 0]) - shifted[xp.arange(rows.shape[0]), _labels(label, rows)]
-    total = _total(xp, weights, average_by_batch_size)
+    total = _total(weights, average_by_batch_size)
     loss = (losses * weights).sum() * real(scale) / xp.where(total == 0, 1, total)
     return y.reshape(x.shape), xp.where(total == 0, 0, loss).astype(x.dtype)
 
@@ -194,7 +194,7 @@ def softmax_with_loss_gradient(
     else:
         dx = rows.copy()
         dx[xp.arange(rows.shape[0]), _labels(label, rows)] -= 1
-    total = _total(xp, weights, average_by_batch_size)
+    total = _total(weights, average_by_batch_size)
     share = dloss.ravel() * (y.dtype.type(scale) / xp.where(total > 0, total, 1))
     dx *= weights[:, None] * share
     return dx.reshape(x.shape)
