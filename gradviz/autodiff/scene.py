@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gradviz.autodiff.events import Enter, Make, Play, versioned
+from gradviz.autodiff.events import Enter, Make, Play, Skip, versioned
 from gradviz.ops.registry import lookup
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class Scene:
         if not 0 <= visit < len(recording.visits):
             return (None,) * len(self.op(index).outputs)
         event = recording.events[recording.visits[visit]]
-        return getattr(event, "g_output")  # noqa: B009 - Enter and Skip both have it
+        return event.g_output if isinstance(event, Enter | Skip) else ()
 
     def generators(self, blob: str, version: int) -> list[tuple[int | None, Generator]]:
         """Who makes the gradient of a version: forward operator (None: the y itself) and generator, in order."""

@@ -24,7 +24,10 @@ class TraceWarning(str):
         remedies: what mends it.
     """
 
-    __slots__ = ("blob", "kind", "op_index", "remedies")
+    kind: str
+    op_index: int | None
+    blob: str | None
+    remedies: tuple[Remedy, ...]
 
     def __new__(
         cls,
