@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gradviz.errors import LoadError
@@ -60,7 +61,7 @@ def recognise(data: bytes, name: str) -> Contents | None:
         message, knows_all = strict.parse(reading.message, data)
         if message is None or not reading.makes_sense(message):
             continue
-        notices = [] if knows_all else _unknown(data, message)
+        notices = [] if knows_all else _unknown(data, message) if reading.has_operators(message) else None
         if notices is None:
             continue
         if reading.refusal is not None:
@@ -77,6 +78,13 @@ class _Reading:
     makes_sense: Callable[[Any], bool]
     format: str = ""
     refusal: Callable[[Any], str] | None = None
+
+    def has_operators(self, message: Any) -> bool:
+        """Whether the reading found what it looks for, so that bytes that it does not know may belong to it too."""
+        if isinstance(message, MetaNetDef):
+            return any(entry.value.op for entry in message.nets)
+        nets = message.network if isinstance(message, PlanDef) else [message] if isinstance(message, NetDef) else []
+        return any(net.op for net in nets)
 
 
 def _is_net(net: NetDef) -> bool:
@@ -111,11 +119,17 @@ def _are_tensors(tensors: TensorProtos) -> bool:
 
 
 def _is_tensor(tensor: TensorProto) -> bool:
-    return bool(tensor.dims or tensor.HasField("data_type")) and tensor.name.isprintable()
+    """Its values fill its shape; where they stand as bytes or elsewhere, they are there."""
+    if not tensor.name.isprintable() or not (tensor.dims or tensor.HasField("data_type")):
+        return False
+    fields = ("float_data", "int32_data", "int64_data", "double_data", "string_data")
+    elsewhere = tensor.raw_data or tensor.byte_data or tensor.HasField("external_data") or tensor.HasField("segment")
+    return bool(elsewhere) or sum(len(getattr(tensor, field)) for field in fields) == prod(tensor.dims)
 
 
 def _is_blob(blob: BlobProto) -> bool:
-    return blob.HasField("tensor") or (blob.HasField("content") and blob.type.isprintable())
+    holds = _is_tensor(blob.tensor) if blob.HasField("tensor") else blob.HasField("content") and bool(blob.type)
+    return holds and blob.name.isprintable() and blob.type.isprintable()
 
 
 def _tensors_sentence(tensors: TensorProtos) -> str:

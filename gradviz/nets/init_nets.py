@@ -58,11 +58,14 @@ def merge(nets: Iterable[NetDef], filled: Iterable[str] = ()) -> NetDef | None:
     known = set(filled)
     whole = NetDef()
     for net in nets:
-        if not whole.name:
-            whole.name = net.name
-        if net.HasField("device_option") and not whole.HasField("device_option"):
-            whole.device_option.CopyFrom(net.device_option)
-        whole.op.extend(op for op in net.op if op.type not in _LOADERS or not known.issuperset(op.output))
+        kept = [op for op in net.op if op.type not in _LOADERS or not known.issuperset(op.output)]
+        if kept and not whole.op:
+            whole.CopyFrom(net)
+            whole.ClearField("op")
+        elif kept:
+            whole.external_input.extend(net.external_input)
+            whole.external_output.extend(net.external_output)
+        whole.op.extend(kept)
     return whole if whole.op else None
 
 
