@@ -251,7 +251,8 @@ class Trace:
         for event in range(first, last + 1):
             for nested in self.recording.nested.get(event, ()):
                 ys: dict[str, Gradient] = dict(nested.ys)
-                made.append((nested.label, Trace(as_model(nested.net), nested.walk, ys, "nested", {**self.options, "skip": 0})))
+                options = {**self.options, "skip": 0}
+                made.append((nested.label, Trace(as_model(nested.net), nested.walk, ys, "nested", options)))
         return made
 
     def net_with_gradients(self) -> NetDef:
