@@ -17,7 +17,7 @@ from gradviz.ops.registry import kernel
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gradviz.execute.plan import ScopedContext
+    from gradviz.execute.program import ScopedContext
     from gradviz.execute.scope import AnySlot
     from gradviz.ops.registry import Kernel
     from gradviz.proto import NetDef

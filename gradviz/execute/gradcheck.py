@@ -15,9 +15,11 @@ import numpy as np
 from gradviz.errors import ExecutionError
 from gradviz.execute import backend as backends
 from gradviz.execute.doubts import doubts_about
+from gradviz.execute.going import Going, Stage
 from gradviz.execute.missing import read_before_written
-from gradviz.execute.plan import OpError, Program, Runtime, step
-from gradviz.execute.run import Plan, _Run
+from gradviz.execute.plan import OpError
+from gradviz.execute.program import Program, Runtime, step
+from gradviz.execute.run import Plan
 from gradviz.execute.scope import MISSING, Frame
 from gradviz.ops.dtypes import float64_for_float32
 from gradviz.ops.records import GradientSlice
@@ -218,28 +220,26 @@ class _Function:
         self.base = self.value()
 
     def _prepare(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
-        going = _Run(self.plan, self._runtime(), len(self.plan.ops), "last", False, None)
+        stage = Stage(backends.get(), self.program, self.plan.ops)
+        stage.runtime.restart(self.seed, None)
         with np.errstate(all="ignore"):
-            going.prepare(feeds)
+            Going(self.plan, stage, "last").prepare(feeds)
         wide = np.dtype(self.precision.dtype)
         return {
             name: value.astype(wide) if getattr(value, "dtype", None) == np.float32 else value
-            for name, value in going.frame.values()
+            for name, value in stage.frame.values()
         }
-
-    def _runtime(self) -> Runtime:
-        backend = backends.get()
-        return Runtime(backend, backend.generator(self.seed), widen=self.precision.dtype == "float64")
 
     def _run(
         self, program: Program, moved: Mapping[str, Any], pinned: Mapping[int, tuple[str, Any]]
     ) -> tuple[Runtime, Frame]:
         """Run from the start, with some blobs moved there, or set to a value after the operator that writes them."""
-        runtime, frame = self._runtime(), Frame()
+        runtime = Runtime.on(backends.get(), self.seed, widen=self.precision.dtype == "float64")
+        frame = Frame()
         frame.fill({**self.start, **moved}.items())
         with np.errstate(all="ignore"), float64_for_float32():
-            for index, (bound, inputs, outputs) in enumerate(program.link(frame)):
-                step(index, bound, inputs, outputs, runtime, frame)
+            for index, link in enumerate(program.link(frame, runtime)):
+                step(index, link, runtime)
                 if index in pinned:
                     name, value = pinned[index]
                     frame.reach(name).value = value

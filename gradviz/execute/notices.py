@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gradviz.ops.records import GradientSlice
 from gradviz.proto import DeviceTypeProto
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ def notices_about(
     net: NetDef,
     ops: Sequence[Op],
     lasting: Mapping[str, tuple[int, Op, int]],
-    feeds: Iterable[str],
     backend: str,
 ) -> list[str]:
     """What a user should know before believing a run, one sentence each.
@@ -31,7 +31,6 @@ def notices_about(
         net: the forward net.
         ops: the operators of the run, gradients included.
         lasting: the blobs that are read before they are written, with their first readers.
-        feeds: the blobs that were fed.
         backend: where the run computes.
     """
     forward = len(net.op)
@@ -39,7 +38,6 @@ def notices_about(
         _undeclared(net, {name: at for name, at in lasting.items() if at[0] < forward}),
         _devices(ops, backend),
         *_engines(ops, forward),
-        *(_idle(name, ops) for name in feeds),
     ]
     return [notice for notice in found if notice]
 
@@ -83,9 +81,20 @@ def _ops(count: int, word: str = "op") -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _idle(name: str, ops: Sequence[Op]) -> str:
-    names = dict.fromkeys(each for op in ops for each in op.inputs)
-    if name in names:
-        return ""
-    near = get_close_matches(name, list(names), n=1)
+def idle_feeds(feeds: Iterable[str], read: Iterable[str], given: Iterable[Any]) -> list[str]:
+    """The feeds that nobody wants, one sentence each.
+
+    Args:
+        feeds: the blobs that were fed.
+        read: the blobs that are read before they are written.
+        given: gradients that were given for ys: None, names, or slices.
+    """
+    wanted = dict.fromkeys(read)
+    for each in given:
+        wanted.update(dict.fromkeys(each if isinstance(each, GradientSlice) else [each]))
+    return [_idle(name, [str(each) for each in wanted]) for name in feeds if name not in wanted]
+
+
+def _idle(name: str, wanted: list[str]) -> str:
+    near = get_close_matches(name, wanted, n=1)
     return f"the feed {name} is read by no operator" + (f"; did you mean {near[0]}?" if near else "")

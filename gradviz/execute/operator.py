@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradviz.execute import backend as backends
-from gradviz.execute.plan import DONE, Runtime, bind, failure
+from gradviz.execute.plan import bind, failure
+from gradviz.execute.program import Link, Runtime
 from gradviz.execute.scope import Frame
 
 if TYPE_CHECKING:
@@ -42,10 +43,10 @@ def run_op(
     values = [chosen.to_device(value) for value in inputs]
     frame = Frame()
     frame.fill(zip(bound.op.inputs, values, strict=True))
+    runtime = Runtime.on(chosen, seed)
     with np.errstate(all="ignore"):
-        made = bound(values, Runtime(chosen, chosen.generator(seed)), frame)
-    if made is DONE:
-        made = [frame.get(name) for name in bound.op.outputs]
+        Link(bound, frame, runtime).run(runtime)
+    made = [frame.get(name) for name in bound.op.outputs]
     return [_own(chosen, value, values) for value in made]
 
 

@@ -19,7 +19,7 @@ from gradviz.execute.scope import MISSING, AnySlot, Frame, SliceSlot, Slot
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gradviz.execute.plan import ScopedContext
+    from gradviz.execute.program import ScopedContext
     from gradviz.proto import NetDef
 
 

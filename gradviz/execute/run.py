@@ -9,27 +9,21 @@ import numpy as np
 
 from gradviz.errors import ExecutionError
 from gradviz.execute import backend as backends
-from gradviz.execute.advice import advice
-from gradviz.execute.feeds import as_feed
-from gradviz.execute.health import is_bad
-from gradviz.execute.missing import MissingFeedsError, describe_missing, read_before_written
-from gradviz.execute.notices import notices_about
-from gradviz.execute.plan import Cancelled, OpError, Program, Runtime, describe, failure, step
-from gradviz.execute.scope import MISSING, Frame, SliceSlot
-from gradviz.execute.workspace import Workspace, owner_of, version_table
+from gradviz.execute.going import Going, Keep, Stage
+from gradviz.execute.missing import read_before_written
+from gradviz.execute.plan import OpError, bind
+from gradviz.execute.program import Cancelled, Program
 from gradviz.nets import as_model
-from gradviz.nets.tensors import to_array
 from gradviz.ops.records import GradientSlice, Op
 
 if TYPE_CHECKING:
     import threading
 
     from gradviz.autodiff import Trace
-    from gradviz.execute.plan import BoundOp, Link
+    from gradviz.execute.workspace import Workspace
     from gradviz.nets import Model
 
 Ys = Sequence[str] | Mapping[str, Any] | None
-Keep = str | Iterable[str]
 
 
 def run(
@@ -93,18 +87,21 @@ class Plan:
         trace: the backward walk; None where no gradients were asked for.
         ops: forward operators, then gradient operators.
         forward: how many of them are the forward net's.
+        input_to_grad: blob -> name of its gradient, or slice; empty without gradients.
         notices: what was done although it is not as it should be, one sentence each.
     """
 
     def __init__(self, model: Any, ys: Ys = None) -> None:
         self.model: Model = as_model(model)
         self.trace: Trace | None = None
+        self.input_to_grad: dict[str, str | GradientSlice] = {}
         self.notices: list[str] = []
         names: dict[str, str] = {}
         self.ops = [Op(op, names) for op in self.model.net.op]
         self.forward = len(self.ops)
         if self._wants_gradients(ys):
             self._build_gradients(ys, names)
+        self._stages: dict[tuple[str, int], list[Stage]] = {}
         self._programs: dict[int, Program] = {}
         self._init: Program | None = None
 
@@ -119,16 +116,12 @@ class Plan:
         walked = trace(self.model, ys)
         if walked.error is None:
             self.trace = walked
+            self.input_to_grad = walked.input_to_grad
             self.ops += [Op(op, names) for op in walked.gradient_ops]
         elif ys is not None:
             raise walked.error
         else:
             self.notices.append(f"no gradients were built: {walked.error}")
-
-    @property
-    def input_to_grad(self) -> dict[str, str | GradientSlice]:
-        """Blob -> name of its gradient, or slice; empty without gradients."""
-        return self.trace.input_to_grad if self.trace is not None else {}
 
     def program(self, count: int | None = None) -> Program:
         """The first `count` operators made ready to run (all if None).
@@ -141,6 +134,19 @@ class Plan:
         if found is None:
             found = self._programs[count] = _bind_all(self.ops[:count])
         return found
+
+    def init_program(self) -> Program | None:
+        """The init net made ready to run, where there is one.
+
+        Raises:
+            OpError: some of its operators cannot be run.
+        """
+        if self._init is None and self.model.init is not None:
+            try:
+                self._init = _bind_all([Op(op) for op in self.model.init.op])
+            except OpError as error:
+                raise OpError(f"init net: {error}", error.op, (-1, *error.path)) from error
+        return self._init
 
     def missing(self, feeds: Iterable[str] = ()) -> list[str]:
         """The blobs that must be fed: read before they are written, and made by neither init net nor parameters."""
@@ -156,6 +162,7 @@ class Plan:
         self,
         feeds: Mapping[str, Any] | None = None,
         *,
+        start: Mapping[str, Any] | Workspace | None = None,
         backend: str = "numpy",
         iterations: int = 1,
         keep: Keep = "all",
@@ -165,20 +172,43 @@ class Plan:
         progress: Callable[[int, int, Op], None] | None = None,
         cancel: threading.Event | Callable[[], bool] | None = None,
     ) -> Workspace:
-        """Run; see `run`, whose arguments these are."""
-        chosen = backends.get(backend)
-        runtime = Runtime(chosen, chosen.generator(seed), _cancelled(cancel))
+        """Run; see `run`, whose arguments these are, but for one.
+
+        Args:
+            feeds: arrays by blob name.
+            start: values to begin with in place of what the init net makes: arrays, or an earlier run. They are not
+                copied.
+            backend: `numpy` or `cupy`.
+            iterations: how often to run the operators.
+            keep: which values to keep.
+            seed: of random operators.
+            until: where to stop.
+            anomaly: whether to stop at NaN or Inf.
+            progress: called after each operator.
+            cancel: ends the run.
+        """
         count = len(self.ops) if until is None else self._until(until)
-        going = _Run(self, runtime, count, keep, anomaly, progress)
+        stage = self.stage(backend, count)
+        stage.runtime.restart(seed, _cancelled(cancel))
+        going = Going(self, stage, keep, anomaly, progress)
         with np.errstate(all="ignore"):
             try:
-                going.prepare(feeds or {})
+                going.prepare(feeds or {}, start)
                 going.iterate(iterations)
             except Cancelled as error:
                 going.workspace.stopped = str(error)
             except OpError as error:
                 raise going.told(error) from error.__cause__
+        stage.clear()
+        self._stages[backend, count].append(stage)
         return going.workspace
+
+    def stage(self, backend: str, count: int) -> Stage:
+        """A frame for the first `count` operators, with all names tied; one from an earlier run where one is free."""
+        free = self._stages.setdefault((backend, count), [])
+        if free:
+            return free.pop()
+        return Stage(backends.get(backend), self.program(count), self.ops[:count])
 
     def _until(self, until: int | str) -> int:
         if isinstance(until, int):
@@ -210,205 +240,8 @@ def _bind_all(ops: Sequence[Op]) -> Program:
 
 
 def _cannot_bind(op: Op) -> bool:
-    from gradviz.execute.plan import bind
-
     try:
         bind(op)
     except OpError:
         return True
     return False
-
-
-class _Run:
-    """One run as it goes on."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        runtime: Runtime,
-        count: int,
-        keep: Keep,
-        anomaly: bool,
-        progress: Callable[[int, int, Op], None] | None,
-    ) -> None:
-        self.plan = plan
-        self.runtime = runtime
-        self.program = plan.program(count)
-        self.ops = plan.ops[:count]
-        self.anomaly = anomaly
-        self.progress = progress
-        self.keep_last = keep == "last"
-        kept = None if keep == "all" else frozenset() if self.keep_last else _names(keep)
-        self.workspace = Workspace(self.ops, min(plan.forward, count), plan.input_to_grad, runtime.backend, kept)
-        self.workspace.notices += plan.notices
-        self.frame = Frame()
-        self.fed: dict[str, Any] = {}
-        self.lasting = read_before_written(self.ops)
-        self.frees = [] if kept is None or self.keep_last else _frees(self.program.ops)
-        self.versions = version_table(self.ops)
-
-    # Before the first operator.
-
-    def prepare(self, feeds: Mapping[str, Any]) -> None:
-        backend = self.runtime.backend
-        given = self.fed = {name: backend.to_device(as_feed(name, value)) for name, value in feeds.items()}
-        self.frame.fill(given.items())
-        if self.plan.model.init is not None:
-            self._run_init()
-        for name, proto in self.plan.model.parameters.items():
-            self.frame.reach(name).value = backend.to_device(to_array(proto))
-        for name, value in given.items():
-            self.frame.reach(name).value = value
-        self._ask_for_missing()
-        self.workspace.notices += notices_about(self.plan.model.net, self.ops, self.lasting, given, backend.name)
-
-    def _run_init(self) -> None:
-        init = self.plan.model.init
-        assert init is not None
-        try:
-            _bind_all([Op(op) for op in init.op]).run(self.frame, self.runtime)
-        except OpError as error:
-            raise OpError(f"init net: {error}", error.op, (-1, *error.path)) from error
-
-    def _ask_for_missing(self) -> None:
-        missing = [name for name in self.lasting if self.frame.get(name) is MISSING]
-        made_inside = _named_inside(self.program.ops)
-        missing = [name for name in missing if name not in made_inside]
-        if missing:
-            known = {name: value.shape for name, value in self.frame.values() if hasattr(value, "shape")}
-            filled = [name for name in self.lasting if name in set(self.plan.filled())]
-            raise MissingFeedsError(describe_missing(self.ops, missing, known), filled)
-
-    def told(self, error: OpError) -> OpError:
-        """The error with what had been computed, and with what may help."""
-        if len(error.path) == 1:
-            read = {name: self.frame.get(name) for name in error.op.inputs}
-            help = advice(error, self.ops, self.fed, read)
-            if help:
-                error = _with(error, help)
-        error.workspace = self.workspace
-        return error
-
-    # The operators.
-
-    def iterate(self, iterations: int) -> None:
-        links = self.program.link(self.frame)
-        for iteration in range(iterations):
-            self.workspace._begin(dict(self.frame.values()))
-            if self.workspace._keep is not None:
-                self.workspace._memory += [(name, *owner_of(value)) for name, value in self.frame.values()]
-            if not self._iterate_once(links, iteration, iterations):
-                break
-        if self.keep_last:
-            self._keep_last()
-
-    def _iterate_once(self, links: list[Link], iteration: int, iterations: int) -> bool:
-        runtime, frame, count = self.runtime, self.frame, len(links)
-        last = iteration == iterations - 1
-        for index, (bound, inputs, outputs) in enumerate(links):
-            if runtime.cancelled is not None and runtime.cancelled():
-                raise Cancelled(f"cancelled before op {index} {bound.op.type}")
-            before = self._holdings() if _writes_elsewhere(bound, outputs) else None
-            good = not self.anomaly or not any(is_bad(runtime.backend.xp, slot.value) for slot in inputs)
-            step(index, bound, inputs, outputs, runtime, frame)
-            self._record(index, bound, outputs)
-            if before is not None:
-                self._record_hidden(index, bound, before)
-            if self.anomaly and good and self._is_anomaly(index, bound, outputs):
-                return False
-            if self.frees:
-                self._free(index, last)
-            if self.progress is not None:
-                self.progress(iteration * count + index + 1, iterations * count, bound.op)
-        return True
-
-    def _record(self, index: int, bound: BoundOp, outputs: Sequence[Any]) -> None:
-        workspace, versions = self.workspace, self.versions[index][1]
-        for i, (name, slot) in enumerate(zip(bound.op.outputs, outputs, strict=True)):
-            value = slot.value
-            if value is not MISSING:
-                workspace._record(index, i, name, versions[i], value)
-            if workspace._keep is not None:
-                workspace._memory.append((name, *owner_of(value)))
-
-    def _holdings(self) -> dict[str, Any]:
-        return {name: slot.holds for name, slot in self.frame.slots.items()}
-
-    def _record_hidden(self, index: int, bound: BoundOp, before: dict[str, Any]) -> None:
-        for name, slot in self.frame.slots.items():
-            if slot.holds is not before.get(name, MISSING) and name not in bound.op.outputs:
-                value = slot.value
-                if self.runtime.backend.is_array(value):
-                    self.workspace._record(index, None, name, self._version_now(name, index), value)
-
-    def _version_now(self, name: str, index: int) -> int:
-        return sum(op.outputs.count(name) for op in self.ops[: index + 1])
-
-    def _is_anomaly(self, index: int, bound: BoundOp, outputs: Sequence[Any]) -> bool:
-        xp = self.runtime.backend.xp
-        bad = [name for name, slot in zip(bound.op.outputs, outputs, strict=True) if is_bad(xp, slot.value)]
-        if bad:
-            read = [self.frame.get(name) for name in bound.op.inputs]
-            inputs = ", ".join(f"{name} {describe(value)}" for name, value in zip(bound.op.inputs, read, strict=True))
-            reason = f"{', '.join(bad)} has NaN or Inf although its inputs ({inputs}) are finite"
-            self.workspace.stopped = f"op {index} {failure(bound.op, reason)}"
-        return bool(bad)
-
-    def _free(self, index: int, last: bool) -> None:
-        for name in self.frees[index]:
-            if last or name not in self.lasting:
-                self.frame.reach(name).value = MISSING
-                self.workspace._memory.append((name, 0, 0))
-
-    def _keep_last(self) -> None:
-        round_ = self.workspace._rounds[-1]
-        written = {name: version for (_, versions), op in zip(self.versions, self.ops, strict=True)
-                   for name, version in zip(op.outputs, versions, strict=True)}  # fmt: skip
-        for name, value in self.frame.values():
-            if name in written:
-                round_.values[name] = {written[name]: value}
-            else:
-                round_.initial[name] = value
-
-
-def _with(error: OpError, help: str) -> OpError:
-    told = OpError(f"{error}; {help}", error.op, error.path)
-    told.__cause__ = error.__cause__
-    return told
-
-
-def _names(keep: Keep) -> frozenset[str]:
-    return frozenset([keep] if isinstance(keep, str) else keep)
-
-
-def _frees(ops: Sequence[BoundOp]) -> list[tuple[str, ...]]:
-    """For each operator the blobs that no later one reads or writes; those that nested nets name are left alone."""
-    held = _named_inside(ops)
-    last: dict[str, int] = {}
-    for index, bound in enumerate(ops):
-        last.update(dict.fromkeys((*bound.op.inputs, *bound.op.outputs), index))
-    frees: list[list[str]] = [[] for _ in ops]
-    for name, index in last.items():
-        if name not in held:
-            frees[index].append(name)
-    return [tuple(names) for names in frees]
-
-
-def _named_inside(ops: Sequence[BoundOp]) -> set[str]:
-    """Every name that the arguments of operators with nested nets mention."""
-    found: set[str] = set()
-    todo = [bound.op.proto for bound in ops if bound.nested]
-    while todo:
-        op = todo.pop()
-        for argument in op.arg:
-            found.update(text.decode("utf-8", "surrogateescape") for text in argument.strings)
-            found.update(f"{text.decode('utf-8', 'surrogateescape')}_grad" for text in argument.strings)
-            for net in (argument.n, *argument.nets):
-                for inner in net.op:
-                    found.update(inner.input, inner.output)
-                    todo.append(inner)
-    return found
-
-
-def _writes_elsewhere(bound: BoundOp, outputs: Sequence[Any]) -> bool:
-    return bound.nested or any(type(slot) is SliceSlot and slot.of is not None for slot in outputs)

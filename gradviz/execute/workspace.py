@@ -141,13 +141,15 @@ class Workspace:
         self._rounds.append(_Round(dict(kept)))
 
     def _record(self, op_index: int, output: int | None, blob: str, version: int, value: Any) -> None:
-        if self._keep is not None and blob not in self._keep:
-            return
         written = (len(self._rounds) - 1, op_index, output, blob, version, value)
         if output is None:
             self._hidden.append(written)
             return
-        self._rounds[-1].values.setdefault(blob, {})[version] = value
+        values = self._rounds[-1].values
+        if blob in values:
+            values[blob][version] = value
+        else:
+            values[blob] = {version: value}
         if self.backend.is_array(value):
             self._writes.append(written)
 

@@ -1,0 +1,287 @@
+"""A run as it goes on: what is there before the first operator, then operator after operator, kept and freed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gradviz.execute.advice import advice
+from gradviz.execute.feeds import as_feed
+from gradviz.execute.health import is_bad
+from gradviz.execute.missing import MissingFeedsError, describe_missing, read_before_written
+from gradviz.execute.notices import idle_feeds, notices_about
+from gradviz.execute.plan import OpError, describe, failure
+from gradviz.execute.program import Cancelled, Runtime, step
+from gradviz.execute.scope import MISSING, Frame
+from gradviz.execute.workspace import Workspace, owner_of, version_table
+from gradviz.nets.tensors import to_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gradviz.execute.backend import Backend
+    from gradviz.execute.plan import BoundOp
+    from gradviz.execute.program import Link, Program
+    from gradviz.execute.run import Plan
+    from gradviz.ops.records import Op
+
+Keep = str | Iterable[str]
+
+
+class Stage:
+    """A frame with the operators of a run tied to it, and what is known of them; good for one run after the other.
+
+    Attributes:
+        runtime: of the runs.
+        ops: the operators.
+        program: the same, ready to run.
+        frame: the names.
+        links: the operators tied to the frame.
+        written: for each operator its outputs: which, name, version.
+        notices: what devices, engines and undeclared inputs have to be told; None until somebody asked.
+    """
+
+    def __init__(self, backend: Backend, program: Program, ops: list[Op]) -> None:
+        self.runtime = Runtime.on(backend)
+        self.ops = ops
+        self.program = program
+        self.frame = Frame()
+        self.notices: list[str] | None = None
+        self.links: list[Link] = program.link(self.frame, self.runtime)
+        versions = version_table(ops)
+        self.written = [
+            tuple(zip(range(len(op.outputs)), op.outputs, row[1], strict=True))
+            for op, row in zip(ops, versions, strict=True)
+        ]
+
+    @cached_property
+    def lasting(self) -> dict[str, tuple[int, Op, int]]:
+        """The blobs that are read before they are written, with their first readers."""
+        return read_before_written(self.ops)
+
+    @cached_property
+    def inside(self) -> set[str]:
+        """Every name that the arguments of operators with nested nets mention."""
+        return named_inside(self.program.ops)
+
+    @cached_property
+    def frees(self) -> list[tuple[str, ...]]:
+        """For each operator the blobs that no later one reads or writes, but for those that nested nets name."""
+        last: dict[str, int] = {}
+        for index, op in enumerate(self.ops):
+            last.update(dict.fromkeys((*op.inputs, *op.outputs), index))
+        frees: list[list[str]] = [[] for _ in self.ops]
+        for name, index in last.items():
+            if name not in self.inside:
+                frees[index].append(name)
+        return [tuple(names) for names in frees]
+
+    def clear(self) -> None:
+        """Let go of all values."""
+        for slot in self.frame.slots.values():
+            slot.value = MISSING
+
+
+def named_inside(ops: Sequence[BoundOp]) -> set[str]:
+    """Every name that the arguments of operators with nested nets mention."""
+    found: set[str] = set()
+    todo = [bound.op.proto for bound in ops if bound.nested]
+    while todo:
+        op = todo.pop()
+        for argument in op.arg:
+            texts = [text.decode("utf-8", "surrogateescape") for text in argument.strings]
+            found.update(texts, (f"{text}_grad" for text in texts))
+            for net in (argument.n, *argument.nets):
+                for inner in net.op:
+                    found.update(inner.input, inner.output)
+                    todo.append(inner)
+    return found
+
+
+class Going:
+    """One run.
+
+    Attributes:
+        workspace: what there is of it by now.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        stage: Stage,
+        keep: Keep,
+        anomaly: bool = False,
+        progress: Callable[[int, int, Op], None] | None = None,
+    ) -> None:
+        self.plan = plan
+        self.stage = stage
+        self.anomaly = anomaly
+        self.progress = progress
+        self.keep_last = keep == "last"
+        kept = None if keep == "all" else frozenset() if self.keep_last else _names(keep)
+        forward = min(plan.forward, len(stage.ops))
+        self.workspace = Workspace(stage.ops, forward, plan.input_to_grad, stage.runtime.backend, kept)
+        self.fed: dict[str, Any] = {}
+
+    # Before the first operator.
+
+    def prepare(self, feeds: Mapping[str, Any], start: Mapping[str, Any] | Workspace | None = None) -> None:
+        """Fill the frame: feeds, what the init net makes of them, parameters, and the feeds once more.
+
+        Raises:
+            MissingFeedsError: something is read that nobody makes.
+            OpError: an operator of the init net failed.
+        """
+        backend = self.stage.runtime.backend
+        self.fed = {name: backend.to_device(as_feed(name, value)) for name, value in feeds.items()}
+        if start is None:
+            self._put(self.fed)
+            self._run_init()
+            parameters = self.plan.model.parameters
+            self._put({name: backend.to_device(to_array(proto)) for name, proto in parameters.items()})
+        else:
+            self._put({name: backend.to_device(start[name]) for name in start})
+        self._put(self.fed)
+        self._ask_for_missing()
+        self._notice()
+
+    def _put(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            self.stage.frame.reach(name).value = value
+
+    def _run_init(self) -> None:
+        program = self.plan.init_program()
+        if program is None:
+            return
+        try:
+            program.run(self.stage.frame, self.stage.runtime)
+        except OpError as error:
+            raise OpError(f"init net: {error}", error.op, (-1, *error.path)) from error
+
+    def _ask_for_missing(self) -> None:
+        frame, stage = self.stage.frame, self.stage
+        missing = [name for name in stage.lasting if frame.get(name) is MISSING]
+        if missing:
+            missing = [name for name in missing if name not in stage.inside]
+        if missing:
+            known = {name: value.shape for name, value in frame.values() if hasattr(value, "shape")}
+            made = set(self.plan.filled())
+            filled = [name for name in stage.lasting if name in made]
+            raise MissingFeedsError(describe_missing(stage.ops, missing, known), filled)
+
+    def _notice(self) -> None:
+        stage = self.stage
+        if stage.notices is None:
+            stage.notices = notices_about(self.plan.model.net, stage.ops, stage.lasting, stage.runtime.backend.name)
+        given = self.plan.trace.ys.values() if self.plan.trace is not None else ()
+        self.workspace.notices += [*self.plan.notices, *stage.notices, *idle_feeds(self.fed, stage.lasting, given)]
+
+    def told(self, error: OpError) -> OpError:
+        """The error with what had been computed, and with what may help."""
+        if len(error.path) == 1:
+            read = {name: self.stage.frame.get(name) for name in error.op.inputs}
+            help = advice(error, self.stage.ops, self.fed, read)
+            if help:
+                error = _with(error, help)
+        error.workspace = self.workspace
+        return error
+
+    # The operators.
+
+    def iterate(self, iterations: int) -> None:
+        """Run all operators so many times.
+
+        Raises:
+            OpError: an operator failed.
+            Cancelled: the run was called off.
+        """
+        workspace, frame = self.workspace, self.stage.frame
+        for iteration in range(iterations):
+            workspace._begin(dict(frame.values()))
+            if workspace._keep is not None:
+                workspace._memory += [(name, *owner_of(value)) for name, value in frame.values()]
+            if not self._iterate_once(iteration, iterations):
+                break
+        if self.keep_last:
+            self._keep_last()
+
+    def _iterate_once(self, iteration: int, iterations: int) -> bool:
+        runtime, links = self.stage.runtime, self.stage.links
+        frees = self.workspace._keep is not None and not self.keep_last
+        for index, link in enumerate(links):
+            if runtime.cancelled is not None and runtime.cancelled():
+                raise Cancelled(f"cancelled before op {index} {link.bound.op.type}")
+            before = self._holdings() if link.elsewhere else None
+            good = not self.anomaly or not any(is_bad(runtime.backend.xp, slot.value) for slot in link.inputs)
+            step(index, link, runtime)
+            self._record(index, link)
+            if before is not None:
+                self._record_hidden(index, link, before)
+            if self.anomaly and good and self._is_anomaly(index, link):
+                return False
+            if frees:
+                self._free(index, iteration == iterations - 1)
+            if self.progress is not None:
+                self.progress(iteration * len(links) + index + 1, iterations * len(links), link.bound.op)
+        return True
+
+    def _record(self, index: int, link: Link) -> None:
+        workspace = self.workspace
+        keep = workspace._keep
+        for (output, name, version), slot in zip(self.stage.written[index], link.outputs, strict=True):
+            value = slot.value
+            if keep is not None:
+                workspace._memory.append((name, *owner_of(value)))
+                if name not in keep:
+                    continue
+            if value is not MISSING:
+                workspace._record(index, output, name, version, value)
+
+    def _holdings(self) -> dict[str, Any]:
+        return {name: slot.holds for name, slot in self.stage.frame.slots.items()}
+
+    def _record_hidden(self, index: int, link: Link, before: dict[str, Any]) -> None:
+        keep = self.workspace._keep
+        for name, slot in self.stage.frame.slots.items():
+            if slot.holds is before.get(name, MISSING) or name in link.bound.op.outputs:
+                continue
+            if self.stage.runtime.backend.is_array(slot.value) and (keep is None or name in keep):
+                self.workspace._record(index, None, name, self._version_now(name, index), slot.value)
+
+    def _version_now(self, name: str, index: int) -> int:
+        return sum(op.outputs.count(name) for op in self.stage.ops[: index + 1])
+
+    def _is_anomaly(self, index: int, link: Link) -> bool:
+        xp, op = self.stage.runtime.backend.xp, link.bound.op
+        bad = [name for name, slot in zip(op.outputs, link.outputs, strict=True) if is_bad(xp, slot.value)]
+        if bad:
+            inputs = ", ".join(f"{name} {describe(self.stage.frame.get(name))}" for name in op.inputs)
+            reason = f"{', '.join(bad)} has NaN or Inf although its inputs ({inputs}) are finite"
+            self.workspace.stopped = f"op {index} {failure(op, reason)}"
+        return bool(bad)
+
+    def _free(self, index: int, last: bool) -> None:
+        for name in self.stage.frees[index]:
+            if last or name not in self.stage.lasting:
+                self.stage.frame.reach(name).value = MISSING
+                self.workspace._memory.append((name, 0, 0))
+
+    def _keep_last(self) -> None:
+        round_ = self.workspace._rounds[-1]
+        written = {name: version for row in self.stage.written for _, name, version in row}
+        for name, value in self.stage.frame.values():
+            if name in written:
+                round_.values[name] = {written[name]: value}
+            else:
+                round_.initial[name] = value
+
+
+def _with(error: OpError, help: str) -> OpError:
+    told = OpError(f"{error}; {help}", error.op, error.path)
+    told.__cause__ = error.__cause__
+    return told
+
+
+def _names(keep: Keep) -> frozenset[str]:
+    return frozenset([keep] if isinstance(keep, str) else keep)
