@@ -1,1 +1,70 @@
-"""."""
+"""Pictures and texts of a net and its gradients, at any event.
+
+One graph model (`graph.py`) is the source of every picture. Nothing here is imported before it is used, because
+networkx alone takes a quarter of a second.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gradviz.render.files import Exported
+    from gradviz.render.graph import Graph
+
+__all__ = ["dot", "export", "graph_at", "svg"]
+
+
+def graph_at(source: Any, at: int | str | None = None, **cut: Any) -> Graph:
+    """The graph model: a networkx MultiDiGraph, described in `gradviz.render.graph`.
+
+    Args:
+        source: a Trace, or a Model or NetDef (forward net only).
+        at: an event of the trace: its number (negative: from the end), `last` or `error`; None is the last.
+        **cut: `focus`, `hops`, `fold`, `first` and `last` of `gradviz.render.cut.cut`.
+
+    Raises:
+        GradvizError: there is no such event, or nothing is named as `focus` says.
+    """
+    from gradviz.render.cut import cut as cut_out
+    from gradviz.render.graph import graph_at as make
+
+    made = make(source, at)
+    return cut_out(made, **cut) if cut else made
+
+
+def dot(source: Any, at: int | str | None = None, **options: Any) -> str:
+    """DOT text of the forward net and, for a trace, the gradient net as it is after event `at`.
+
+    Args:
+        source: a Trace, or a Model or NetDef (forward net only).
+        at: see `graph_at`.
+        **options: `rankdir`, `dark` and `legend` of `gradviz.render.dotform.dot_of`, and what `graph_at` takes.
+
+    Raises:
+        GradvizError: as `graph_at`.
+    """
+    from gradviz.render.dotform import LOOKS, dot_of
+
+    looks = {name: options.pop(name) for name in LOOKS if name in options}
+    return dot_of(graph_at(source, at, **options), **looks)
+
+
+def svg(source: Any, at: int | str | None = None, **options: Any) -> str:
+    """The picture that `dot` describes, as SVG text.
+
+    Raises:
+        GradvizError: as `graph_at`, or nothing on this machine can draw it.
+    """
+    from gradviz.render.image import draw
+
+    return draw(dot(source, at, **options), "svg").decode("utf-8")
+
+
+def export(source: Any, path: str | Path, at: int | str | None = None, **options: Any) -> Exported:
+    """Write a file; its suffix says which format. See `gradviz.render.files.export`."""
+    from gradviz.render.files import export as write
+
+    return write(source, path, at, **options)
