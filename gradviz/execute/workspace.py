@@ -160,7 +160,7 @@ class Workspace:
         return len(self._rounds)
 
     def __contains__(self, blob: object) -> bool:
-        return bool(self._rounds) and (blob in self._rounds[-1].values or blob in self._rounds[-1].initial)
+        return isinstance(blob, str) and bool(self.versions(blob))
 
     def __iter__(self) -> Iterator[str]:
         """The blobs that have a value, in the order in which they came about."""
@@ -171,7 +171,8 @@ class Workspace:
         if not self._rounds:
             return []
         round_ = self._rounds[iteration]
-        return list(dict.fromkeys([*round_.initial, *round_.values]))
+        hidden = [each[3] for each in self._hidden if each[0] == iteration % len(self._rounds)]
+        return list(dict.fromkeys([*round_.initial, *round_.values, *hidden]))
 
     def keys(self) -> list[str]:
         """The blobs that have a value."""
@@ -218,7 +219,7 @@ class Workspace:
     def _raw(self, blob: str, version: int, iteration: int = -1) -> Any:
         round_ = self._rounds[iteration]
         if version == 0:
-            return round_.initial.get(blob, MISSING)
+            return round_.initial[blob] if blob in round_.initial else self._last_hidden(blob, iteration)
         return round_.values.get(blob, {}).get(version, MISSING)
 
     def _unknown(self, blob: str) -> UnknownValueError:
@@ -233,11 +234,15 @@ class Workspace:
         return UnknownValueError(f"the run has no blob {blob}{hint}")
 
     def versions(self, blob: str, iteration: int = -1) -> list[int]:
-        """The versions of a blob that have a value; empty where there is none."""
+        """The versions of a blob that have a value; empty where there is none.
+
+        A blob that an operator made behind the net's back has version 0 only.
+        """
         if not self._rounds:
             return []
         round_ = self._rounds[iteration]
-        return [0] * (blob in round_.initial) + sorted(round_.values.get(blob, ()))
+        found = [0] * (blob in round_.initial) + sorted(round_.values.get(blob, ()))
+        return found or [0] * (self._last_hidden(blob, iteration) is not MISSING)
 
     def gradient(self, blob: str, iteration: int = -1) -> Any:
         """A blob's gradient: an array, or a GradientSlice of two arrays (indices, values).
