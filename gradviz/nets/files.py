@@ -55,9 +55,9 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         GradvizError: it cannot be written; a file that stood there is as it was.
     """
-    target = Path(os.path.realpath(path))  # a link stays a link
-    scratch = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     try:
+        target = Path(os.path.realpath(path))  # a link stays a link
+        scratch = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666
         descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         try:

@@ -75,7 +75,7 @@ def _export(blobs: list[tuple[str, BlobProto]], name: str) -> Contents:
             pieces.setdefault(key.partition(_PIECE)[0], []).append(blob.tensor)
         elif key != _NET:
             others.append(plain(key))
-    notices = [f"{count(len(others), 'blob')} that are no tensors are left out: {listed(others)}"] if others else []
+    notices = [f"left out, since they are no tensors: {listed(others)}"] if others else []
     try:
         joined = {key: tensors.join(each) for key, each in pieces.items()}
     except LoadError as error:

@@ -89,7 +89,7 @@ class Outline:
         types: what the outermost blocks say in their field `type`, in order.
         mends: old and Python ways of writing.
         open: blocks that the end of the text leaves open, outermost first.
-        dangling: whether the text ends between a field's name and its value.
+        dangling: whether the text ends between a field's name and the end of its value.
         anything: whether there is more than blanks and comments.
     """
 
@@ -148,6 +148,7 @@ class _Scan:
         self.pending = ""
         self.colon = False
         self.list = False
+        self.unclosed = False
 
     def run(self) -> Outline:
         for token in _TOKEN.finditer(self.text):
@@ -159,6 +160,7 @@ class _Scan:
                 self._word(token.group(), token.start())
             elif kind == "string":
                 self._string(token.group())
+                self.unclosed = token.end() == len(self.text) and not _is_closed(token.group())
             elif kind == "number":
                 self._value_read()
             else:
@@ -166,8 +168,15 @@ class _Scan:
             if len(self.stack) > _DEEPEST:
                 break
         self.found.open = tuple(self.stack)
-        self.found.dangling = bool(self.pending)
+        self.found.dangling = bool(self.pending) or self.unclosed
+        if self.pending and not self.colon and not self.stack:
+            self._forget_last_name()
         return self.found
+
+    def _forget_last_name(self) -> None:
+        """A name at the very end of the text may itself be cut: it says nothing of what the text wants to be."""
+        self.found.names[self.pending] -= 1
+        self.found.names += Counter()  # drops what is counted no more
 
     def _word(self, word: str, start: int) -> None:
         if self.pending and self.colon:
@@ -246,6 +255,10 @@ class _Scan:
 
     def _mend(self, start: int, was: str, now: str, habit: str) -> None:
         self.found.mends.append(Mend(start, was, now, habit, tuple(self.stack)))
+
+
+def _is_closed(string: str) -> bool:
+    return len(string) > 1 and string.endswith(string[0])
 
 
 def _is_number(expected: FieldDescriptor) -> bool:

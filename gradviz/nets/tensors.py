@@ -44,6 +44,7 @@ _TYPES: dict[str, TensorProto.DataType] = {
     "float16": TensorProto.FLOAT16,
     "float64": TensorProto.DOUBLE,
 }
+_STORED = {"bool": "uint8", "float16": "uint16"}  # dtypes whose bits, not values, are what the field takes
 _DATA = ("float_data", "int32_data", "string_data", "double_data", "int64_data")
 _MOST_DIMS = 32
 _LARGEST = 2**31  # elements; a damaged shape must not ask for more memory than any tensor of a file can fill
@@ -100,7 +101,8 @@ def from_array(array: Any, name: str = "") -> TensorProto:
     tensor.data_type = _TYPES[values.dtype.name]
     flat = np.ascontiguousarray(values).ravel()
     field = _KINDS[tensor.data_type][1]
-    getattr(tensor, field).extend((flat.view(np.uint16) if values.dtype == np.float16 else flat).tolist())
+    stored = _STORED.get(values.dtype.name)
+    getattr(tensor, field).extend((flat.view(stored) if stored else flat).tolist())
     return tensor
 
 

@@ -127,7 +127,7 @@ layer { name: "act1" type: "ReLU" bottom: "ip1" top: "ip1" }
         ("dear reader,\nhow are you?\n", 'line 1, column 1: NetDef has no field "dear"'),
         ('op { type: "A" }\nexternal_imput: "x"', 'has no field "external_imput"; did you mean external_input'),
         ('op { type: "A" }\nexternal_imput: "x"', "line 2, column 1: NetDef"),
-        ('op {\n  type: "A"\n  inputs: "x"\n}', 'operator #0 (A): OperatorDef has no field "inputs"; did you mean input'),
+        ('op {\n  type: "A"\n  inputs: "x"\n}', '(A): OperatorDef has no field "inputs"; did you mean input'),
         ('op {\n  type: "Relu"\n  input: x\n}\nop { type: "A" }', "line 3, column 10, operator #0 (Relu)"),
         ('op { type: "Relu" }\nop { type: "Tanh" arg { name: "i" i: 1.5 } }', "line 2, column 38, operator #1 (Tanh)"),
     ],
