@@ -13,11 +13,12 @@ from gradviz.proto import TensorProto
 DTYPES = ["float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "bool"]
 
 
-@given(
-    st.sampled_from(DTYPES).flatmap(
-        lambda dtype: arrays.arrays(dtype, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
-    )
-)
+def any_array(dtype):
+    shapes = arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+    return arrays.arrays(dtype, shapes, elements=arrays.from_dtype(np.dtype(dtype), allow_nan=False))
+
+
+@given(st.sampled_from(DTYPES).flatmap(any_array))
 def test_every_array_comes_back_bit_for_bit(array):
     tensor = TensorProto.FromString(tensors.from_array(array, "w").SerializeToString())
     back = tensors.to_array(tensor)
@@ -41,6 +42,14 @@ def test_values_stand_where_caffe2_looks_for_them(dtype, kind, field):
     tensor = tensors.from_array(np.array([1, 0], dtype))
     assert tensor.data_type == TensorProto.DataType.Value(kind)
     assert {each.name for each, _ in tensor.ListFields()} == {"dims", "data_type", field}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_nan_and_infinities(dtype):
+    array = np.array([np.nan, np.inf, -np.inf, -0.0], dtype)
+    back = tensors.to_array(tensors.from_array(array))
+    np.testing.assert_array_equal(back, array)
+    assert (np.signbit(back) == np.signbit(array)).all()
 
 
 def test_halves_are_kept_as_their_bits():
