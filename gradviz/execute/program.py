@@ -163,7 +163,7 @@ class Link:
             if runtime.widen:
                 made = _widened(self.bound.op.type, read, made, runtime)
             for slot, value in zip(self.outputs, made, strict=True):
-                slot.value = value if type(value) is np.ndarray else self._settled(value)
+                slot.value = value if type(value) is np.ndarray else _settled(value, runtime.backend)
         except Cancelled:
             raise
         except (ExecutionError, *KERNEL_ERRORS) as error:
@@ -174,12 +174,13 @@ class Link:
             raise failure(self.bound.op, f"its kernel made {len(made)} outputs where {self._count} are wanted")
         return made[: self._count]
 
-    def _settled(self, value: Any) -> Any:
-        if isinstance(value, np.generic):  # arithmetic on arrays of rank 0 yields NumPy scalars
-            return np.asarray(value)
-        if value is MISSING:
-            raise ValueError("an input was handed on that was never written")
-        return value
+
+def _settled(value: Any, backend: Backend) -> Any:
+    if isinstance(value, np.generic):  # arithmetic on arrays of rank 0 yields NumPy scalars
+        return backend.to_device(value)
+    if value is MISSING:
+        raise ValueError("an input was handed on that was never written")
+    return value
 
 
 @dataclass(slots=True)

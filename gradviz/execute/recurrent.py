@@ -77,7 +77,7 @@ def recurrent_network(xp: Any, *inputs: Any, step_net: NetDef, ctx: Any, **args:
         if t == 0 or "backward_step_net" in args:
             frame = Frame(ctx.frame)
             steps.frames.append(frame)
-        frame.slots[args.get("timestep", "timestep")] = Slot(np.asarray([t], np.int32))
+        frame.slots[args.get("timestep", "timestep")] = Slot(xp.asarray([t], np.int32))
         _attach(frame, links, steps.states, own, t)
         ctx.run_in(step_net, frame)
     _release(steps.frames)

@@ -131,7 +131,7 @@ def where(xp: Any, condition: Array, left: Array, right: Array, *, broadcast_on_
 def is_member_of(xp: Any, x: Array, *, value: list[Any]) -> Array:
     if x.dtype.kind == "O":
         require(all(isinstance(each, str) for each in value), "the values must be texts, as the elements are")
-        return _is_text_in(x, {text.encode("utf-8", "surrogateescape") for text in value})
+        return xp.asarray(_is_text_in(x, {text.encode("utf-8", "surrogateescape") for text in value}))
     require(all(isinstance(each, int) for each in value), "the values must be integers, as the elements are")
     return xp.isin(x, xp.asarray(value, dtype=x.dtype))
 
