@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gradviz.autodiff.mending import remedies_for
+from gradviz.autodiff.scene import Scene
+
 if TYPE_CHECKING:
     from gradviz.autodiff.remedies import Remedy
     from gradviz.autodiff.trace import Trace
@@ -20,4 +23,4 @@ class Diagnosis:
 
 def examine(trace: Trace) -> Diagnosis:
     """The diagnosis of the error that stopped a walk."""
-    return Diagnosis()
+    return Diagnosis((), remedies_for(Scene.of(trace).innermost()))
