@@ -111,8 +111,11 @@ def fc_transposed(xp: Any, x: Any, w: Any, b: Any, *, axis: int = 1, axis_w: int
     return _affine(x, _fold(w, axis_w), b, axis)
 
 
-def _affine_gradient(x: Any, weights: Any, dy: Any, axis: int) -> tuple[Any, Any, Any]:
-    """Gradients of W, as inputs times outputs, of b and of X; `weights` as in `_affine`."""
+def _affine_gradient(x: Any, weights: Any, dy: Any, axis: int) -> tuple[Any, Any, Any, Any]:
+    """X and dY as matrices, whose product is the gradient of W, and the gradients of b and of X.
+
+    `weights` are inputs times outputs, as in `_affine`.
+    """
     rows = _fold(x, axis)
     require(
         rows.shape[1] == weights.shape[0] and dy.size == rows.shape[0] * weights.shape[1],
@@ -120,21 +123,21 @@ def _affine_gradient(x: Any, weights: Any, dy: Any, axis: int) -> tuple[Any, Any
         f"dY has {dy.size} elements for {rows.shape[0]} rows",
     )
     dy = dy.reshape(rows.shape[0], weights.shape[1])
-    return rows.T @ dy, dy.sum(axis=0), (dy @ weights.T).reshape(x.shape)
+    return rows, dy, dy.sum(axis=0), (dy @ weights.T).reshape(x.shape)
 
 
 @kernel("FCGradient")
 def fc_gradient(xp: Any, x: Any, w: Any, dy: Any, *, axis: int = 1, axis_w: int = 1) -> Any:
     expect("float32", x, w, dy)
-    dw, db, dx = _affine_gradient(x, _fold(w, axis_w).T, dy, axis)
-    return xp.ascontiguousarray(dw.T).reshape(w.shape), db, dx
+    rows, dy, db, dx = _affine_gradient(x, _fold(w, axis_w).T, dy, axis)
+    return (dy.T @ rows).reshape(w.shape), db, dx
 
 
 @kernel("FCTransposedGradient")
 def fc_transposed_gradient(xp: Any, x: Any, w: Any, dy: Any, *, axis: int = 1, axis_w: int = 1) -> Any:
     expect("float32", x, w, dy)
-    dw, db, dx = _affine_gradient(x, _fold(w, axis_w), dy, axis)
-    return dw.reshape(w.shape), db, dx
+    rows, dy, db, dx = _affine_gradient(x, _fold(w, axis_w), dy, axis)
+    return (rows.T @ dy).reshape(w.shape), db, dx
 
 
 operator("MatMul", inputs=(2, 3), outputs=1, args="axis_a axis_b trans_a trans_b", gradient=_matmul_gradient)
