@@ -146,7 +146,7 @@ def _group_node(key: tuple[str, str], groups: dict[tuple[str, str], list[str]]) 
 
 
 def _absorbed(graph: Graph, home: dict[str, str]) -> dict[str, str]:
-    """Blobs that only the operators of one group touch, and all that lies in nested nets of folded operators."""
+    """Blobs that in their net only one group touches, and all that lies in nested nets of folded operators."""
     found = {}
     for node, data in graph.nodes(data=True):
         if data["cluster"]:
@@ -156,7 +156,7 @@ def _absorbed(graph: Graph, home: dict[str, str]) -> dict[str, str]:
             touching = {
                 home.get(other)
                 for other in (*graph.predecessors(node), *graph.successors(node))
-                if graph.nodes[other]["kind"] in OP_KINDS
+                if graph.nodes[other]["kind"] in OP_KINDS and graph.nodes[other]["part"] == data["part"]
             }
             if len(touching) == 1 and (only := touching.pop()) is not None:
                 found[node] = only
@@ -186,7 +186,7 @@ def _fold_edges(graph: Graph, made: Graph, home: dict[str, str]) -> None:
     seen = set()
     for tail, head, data in graph.edges(data=True):
         new_tail, new_head = home.get(tail, tail), home.get(head, head)
-        if new_tail == new_head:
+        if new_tail == new_head or (data["kind"] == "gradient_of" and (tail in home or head in home)):
             continue
         if tail in home or head in home:
             if (new_tail, new_head, data["kind"]) in seen:

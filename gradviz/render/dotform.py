@@ -232,6 +232,16 @@ def _forward_net_first(drawn: Any, graph: Graph) -> None:
             top.edge("anchor_forward", "anchor_gradient", style="invis")
 
 
+def _scope_pairs(graph: Graph) -> list[tuple[str, str]]:
+    """Folded scopes of the forward net with those of the same name in the gradient net."""
+    scopes = {(data["part"], data["name"]): node for node, data in graph.nodes(data=True) if data["kind"] == "scope"}
+    return [
+        (node, scopes["gradient", name])
+        for (part, name), node in scopes.items()
+        if part == "forward" and ("gradient", name) in scopes
+    ]
+
+
 def _align(drawn: Any, graph: Graph) -> None:
     """Put what was made first at a forward operator beside it, and a y beside its gradient.
 
@@ -242,9 +252,9 @@ def _align(drawn: Any, graph: Graph) -> None:
         for node, data in graph.nodes(data=True):
             if data["kind"] == kind and not data["cluster"] and f"op_{data.get('owner', -1)}" in graph:
                 beside.setdefault(f"op_{data['owner']}", node)
-    pairs = list(beside.items())
+    pairs = [*beside.items(), *_scope_pairs(graph)]
     for tail, head, data in graph.edges(data=True):
-        if data["kind"] == "gradient_of" and graph.nodes[tail]["y"] and graph.nodes[head]["part"] == "gradient":
+        if data["kind"] == "gradient_of" and graph.nodes[tail].get("y") and graph.nodes[head]["part"] == "gradient":
             pairs.append((tail, head))
     for left, right in pairs:
         with drawn.subgraph() as same:

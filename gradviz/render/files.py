@@ -12,7 +12,7 @@ from gradviz.errors import GradvizError
 from gradviz.nets import as_model
 from gradviz.nets.files import shown, write_atomically
 from gradviz.nets.saving import to_bytes
-from gradviz.render.image import SECONDS, NoProgramError, draw, program_for
+from gradviz.render.image import Drawing, NoProgramError, draw, program_for
 from gradviz.render.moment import moment
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ FORMATS = {
     ".json": "json",
     ".graphml": "graphml",
     ".md": "markdown",
+    ".html": "html",
     ".pbtxt": "pbtxt",
     ".pb": "pb",
 }
 """Suffix -> format."""
 
 PICTURES = frozenset({"svg", "png", "pdf"})
-MAX_NODES = 1500
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +73,14 @@ def export(
     rankdir: str = "TB",
     dark: bool = False,
     legend: bool = True,
-    engine: str = "dot",
-    program: str | None = None,
-    max_nodes: int = MAX_NODES,
-    seconds: float = SECONDS,
+    drawing: Drawing | None = None,
     **cut: Any,
 ) -> Exported:
     """Write a net and its gradients to a file, whole or not at all.
 
     `.dot` and `.gv` (DOT), `.svg`, `.png`, `.pdf` (pictures), `.mmd` and `.mermaid` (Mermaid), `.json`, `.graphml` (the
-    graph), `.md` (a report), `.pb` and `.pbtxt` (the net with the gradient operators that there are). Where nothing on
-    the machine draws, a picture becomes DOT text beside it, and the note says how to get the picture.
+    graph), `.md`, `.html` (a page), `.pb` and `.pbtxt` (the net with the gradient operators that there are). Where
+    nothing on the machine draws, a picture becomes DOT text beside it, and the note says how to get the picture.
 
     Args:
         source: a Trace, or a Model or NetDef (forward net only).
@@ -92,10 +89,7 @@ def export(
         rankdir: where the forward net goes: `TB`, `LR`, `BT` or `RL`.
         dark: light lines on a dark ground.
         legend: whether a picture explains itself.
-        engine: how pictures are laid out.
-        program: who draws: `graphviz-pure` or `dot`; None is who can.
-        max_nodes: pictures with more nodes are refused.
-        seconds: after so long drawing is given up.
+        drawing: layout, program and limits of pictures; None is what `Drawing()` says.
         **cut: `focus`, `hops`, `fold`, `first` and `last` of `gradviz.render.cut.cut`; not for nets.
 
     Raises:
@@ -105,6 +99,7 @@ def export(
     target = Path(os.fsdecode(path))
     format = format_of(target)
     _writable(target)
+    _not_opened(source, target)
     if format in ("pb", "pbtxt"):
         if cut:
             raise GradvizError(f"{shown(target)}: a net is written whole; leave out {', '.join(cut)}")
@@ -113,10 +108,17 @@ def export(
     from gradviz.render import graph_at
 
     graph = graph_at(source, at, **cut)
-    looks = {"rankdir": rankdir, "dark": dark}
+    looks = {"rankdir": rankdir, "dark": dark, "legend": legend}
+    drawing = drawing or Drawing()
     if format in PICTURES:
-        return _picture(graph, target, format, {**looks, "legend": legend}, engine, program, max_nodes, seconds)
-    write_atomically(target, _text(source, at, graph, format, looks, legend).encode("utf-8", "backslashreplace"))
+        return _picture(graph, target, format, looks, drawing)
+    if format == "html":
+        from gradviz.render.html import html_of
+
+        text = html_of(source, at, graph, looks, drawing)
+    else:
+        text = _text(source, at, graph, format, looks)
+    write_atomically(target, text.encode("utf-8", "backslashreplace"))
     return Exported(target)
 
 
@@ -130,6 +132,14 @@ def _writable(target: Path) -> None:
         raise GradvizError(f"{shown(target)} cannot be written: the folder {shown(target.parent)} is read-only")
 
 
+def _not_opened(source: Any, target: Path) -> None:
+    """Nothing is ever written over the files that were opened."""
+    model = as_model(source.model if isinstance(source, Trace) else source)
+    for opened in (model.path, model.init_path):
+        if opened is not None and opened.exists() and target.exists() and opened.samefile(target):
+            raise GradvizError(f"{shown(target)} is the file that was opened: write to another one")
+
+
 def net_at(source: Any, at: int | str | None = None) -> NetDef:
     """The net with the gradient operators that there are after event `at`, as `AddGradientOperators` leaves it."""
     if not isinstance(source, Trace):
@@ -140,44 +150,37 @@ def net_at(source: Any, at: int | str | None = None) -> NetDef:
     return made
 
 
-def _picture(
-    graph: Graph,
-    target: Path,
-    format: str,
-    looks: dict[str, Any],
-    engine: str,
-    program: str | None,
-    max_nodes: int,
-    seconds: float,
-) -> Exported:
+def _picture(graph: Graph, target: Path, format: str, looks: dict[str, Any], drawing: Drawing) -> Exported:
     from gradviz.render.dotform import dot_of
 
     count = graph.number_of_nodes()
-    if count > max_nodes:
+    if count > drawing.max_nodes:
         raise GradvizError(
-            f"{shown(target)}: the picture would have {count:,} nodes, more than {max_nodes:,}; show less "
+            f"{shown(target)}: the picture would have {count:,} nodes, more than {drawing.max_nodes:,}; show less "
             f"(--focus BLOB --hops 2, --fold 1), write .dot or .json, or allow it (--max-nodes {count})"
         )
     source = dot_of(graph, **looks)
     try:
-        program_for(format, program)
+        program_for(format, drawing.program)
     except NoProgramError as error:
         beside = target.with_suffix(".gv")
+        if beside.exists():
+            beside = target.with_name(target.name + ".gv")
         write_atomically(beside, source.encode("utf-8", "replace"))
         return Exported(beside, f"{error}; wrote the DOT text to {shown(beside)} instead")
-    write_atomically(target, draw(source, format, engine=engine, program=program, seconds=seconds))
+    write_atomically(target, draw(source, format, drawing))
     return Exported(target)
 
 
-def _text(source: Any, at: int | str | None, graph: Graph, format: str, looks: dict[str, Any], legend: bool) -> str:
+def _text(source: Any, at: int | str | None, graph: Graph, format: str, looks: dict[str, Any]) -> str:
     if format == "dot":
         from gradviz.render.dotform import dot_of
 
-        return dot_of(graph, legend=legend, **looks)
+        return dot_of(graph, **looks)
     if format == "mermaid":
         from gradviz.render.mermaid import mermaid_of
 
-        return mermaid_of(graph, **looks)
+        return mermaid_of(graph, rankdir=looks["rankdir"], dark=looks["dark"])
     if format == "json":
         from gradviz.render.jsonform import json_of
 

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sysconfig
+from dataclasses import dataclass
 from pathlib import Path
 
 from gradviz.errors import GradvizError
@@ -19,9 +20,27 @@ PROGRAMS = (OWN, SYSTEM)
 FORMATS = {OWN: frozenset({"svg", "png"}), SYSTEM: frozenset({"svg", "png", "pdf"})}
 ENGINES = ("dot", "neato", "fdp", "sfdp", "circo", "twopi", "osage", "patchwork")
 SECONDS = 120.0
+MAX_NODES = 1500
 
 _PNG_INCHES = 125
 """The longer side of a PNG, at 96 dots an inch 12,000 dots; what is larger is scaled down, for memory's sake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """How a picture is drawn.
+
+    Attributes:
+        engine: the layout, one of `ENGINES`.
+        program: `graphviz-pure` or `dot`; None is who can.
+        seconds: after so long the program is stopped.
+        max_nodes: pictures with more nodes are refused by those that write files.
+    """
+
+    engine: str = "dot"
+    program: str | None = None
+    seconds: float = SECONDS
+    max_nodes: int = MAX_NODES
 
 
 class NoProgramError(GradvizError):
@@ -69,28 +88,25 @@ def _located(name: str) -> str | None:
     return shutil.which(name)
 
 
-def draw(
-    source: str, format: str, *, engine: str = "dot", program: str | None = None, seconds: float = SECONDS
-) -> bytes:
+def draw(source: str, format: str, how: Drawing | None = None) -> bytes:
     """Lay out DOT text and draw it.
 
     Args:
         source: DOT text.
         format: `svg`, `png` or `pdf`.
-        engine: the layout, one of `ENGINES`.
-        program: see `program_for`.
-        seconds: after so long the program is stopped.
+        how: engine, program and seconds.
 
     Raises:
         NoProgramError: nothing on this machine draws this format.
         GradvizError: the engine is unknown, the program failed, or it took too long.
     """
-    if engine not in ENGINES:
-        raise GradvizError(f"there is no layout engine {engine!r}: take one of {', '.join(ENGINES)}")
-    command = [program_for(format, program), f"-K{engine}", f"-T{format}", "-q2"]
+    how = how or Drawing()
+    if how.engine not in ENGINES:
+        raise GradvizError(f"there is no layout engine {how.engine!r}: take one of {', '.join(ENGINES)}")
+    command = [program_for(format, how.program), f"-K{how.engine}", f"-T{format}", "-q2"]
     if format == "png":
         command.append(f"-Gsize={_PNG_INCHES},{_PNG_INCHES}")
-    return _run(command, source.encode("utf-8", "replace"), format, seconds)
+    return _run(command, source.encode("utf-8", "replace"), format, how.seconds)
 
 
 def _run(command: list[str], source: bytes, format: str, seconds: float) -> bytes:

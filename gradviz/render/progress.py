@@ -40,7 +40,7 @@ def _visited(recording: Recording, first: int) -> str:
     if isinstance(recording.events[first], Skip):
         return "skipped"
     answer = recording.events[first + 1] if first + 1 < len(recording.events) else None
-    if isinstance(answer, Make) and all(gradient is None for gradient in answer.g_input):
+    if isinstance(answer, Make) and answer.op.inputs and all(gradient is None for gradient in answer.g_input):
         return "stopped"
     return "done"
 

@@ -1,0 +1,70 @@
+"""What is said on stderr, and how tables look on stdout."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_OFTEN = 0.1
+
+
+def say(text: str) -> None:
+    """One line on stderr, with the program's name before it."""
+    clear_progress()
+    print(f"gradviz: {on_one_line(text)}", file=sys.stderr)
+
+
+def on_one_line(text: str) -> str:
+    """Text without line breaks and control codes, which names in files may hold."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else " " if each in "\n\t" else ascii(each)[1:-1] for each in text)
+
+
+class _Progress:
+    """The line that is being overwritten on the terminal, if there is one."""
+
+    shown = 0
+    last = 0.0
+
+
+def progress(text: str) -> None:
+    """Say how far it is, on a line of the terminal that is overwritten; nothing where stderr is no terminal."""
+    now = time.monotonic()
+    if not sys.stderr.isatty() or now - _Progress.last < _OFTEN:
+        return
+    _Progress.last = now
+    text = on_one_line(text)[:78]
+    print(f"\r{text:<{_Progress.shown}}", end="", file=sys.stderr, flush=True)
+    _Progress.shown = len(text)
+
+
+def clear_progress() -> None:
+    """Wipe the line of `progress` away."""
+    if _Progress.shown:
+        print(f"\r{'':<{_Progress.shown}}\r", end="", file=sys.stderr, flush=True)
+        _Progress.shown = 0
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
+    """Lines of a table: columns as wide as what is in them, two spaces between.
+
+    Args:
+        heads: the column heads.
+        rows: cells, as many as there are heads.
+        right: the columns that are aligned to the right.
+    """
+    from gradviz.render.escape import columns, visible
+
+    cells = [list(heads), *([visible(cell) for cell in row] for row in rows)]
+    widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = [
+            " " * (width - columns(cell)) + cell if at in right else cell + " " * (width - columns(cell))
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(padded).rstrip()
