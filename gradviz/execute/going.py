@@ -48,6 +48,7 @@ class Stage:
         self.program = program
         self.frame = Frame()
         self.notices: list[str] | None = None
+        self._kept: frozenset[str] | None = None
         self.links: list[Link] = program.link(self.frame, self.runtime)
         versions = version_table(ops)
         self.written = [
@@ -76,6 +77,26 @@ class Stage:
             if name not in self.inside:
                 frees[index].append(name)
         return [tuple(names) for names in frees]
+
+    def want(self, kept: frozenset[str] | None) -> None:
+        """Let kernels leave out what nobody reads, if only these blobs are kept (None: all)."""
+        if kept != self._kept:
+            self._kept = kept
+            for link, wanted in zip(self.links, self._wanted(kept), strict=True):
+                link.want(wanted)
+
+    def _wanted(self, kept: frozenset[str] | None) -> list[frozenset[int] | None]:
+        if kept is None:
+            return [None] * len(self.ops)
+        wanted_now = {*kept, *self.lasting, *self.inside}
+        read_later: set[str] = set()
+        found: list[frozenset[int] | None] = []
+        for op in reversed(self.ops):
+            alive = (i for i, name in enumerate(op.outputs) if name in read_later or name in wanted_now)
+            found.append(frozenset(alive))
+            read_later.difference_update(op.outputs)
+            read_later.update(op.inputs)
+        return found[::-1]
 
     def clear(self) -> None:
         """Let go of all values."""
@@ -123,6 +144,7 @@ class Going:
         forward = min(plan.forward, len(stage.ops))
         self.workspace = Workspace(stage.ops, forward, plan.input_to_grad, stage.runtime.backend, kept)
         self.fed: dict[str, Any] = {}
+        stage.want(None if self.keep_last else kept)
 
     # Before the first operator.
 

@@ -142,6 +142,11 @@ class Link:
         keywords = bound.keywords if self._context is None else {**bound.keywords, "ctx": self._context}
         self._call = partial(bound.kernel, runtime.backend.xp, **keywords)
 
+    def want(self, outputs: frozenset[int] | None) -> None:
+        """Tell the kernel which outputs somebody reads or keeps; None: all."""
+        if self._context is not None:
+            self._context.wanted = outputs
+
     def run(self, runtime: Runtime) -> None:
         """Read the input slots, call the kernel, fill the output slots.
 

@@ -24,6 +24,7 @@ class Context:
         state: a place that lasts as long as the workspace, for kernels that carry something along.
         run_net: runs a nested net over named arrays and returns them with its results; None where no executor is there.
         backend: `numpy` or `cupy`.
+        wanted: the outputs that somebody reads or keeps; None where all are wanted.
     """
 
     op: OperatorDef
@@ -32,6 +33,11 @@ class Context:
     state: MutableMapping[str, Any] = field(default_factory=dict)
     run_net: Callable[[NetDef, dict[str, Any]], dict[str, Any]] | None = None
     backend: str = "numpy"
+    wanted: frozenset[int] | None = None
+
+    def wants(self, output: int) -> bool:
+        """Whether output `output` is there and wanted; a kernel may return None in place of one that is not."""
+        return output < self.outputs and (self.wanted is None or output in self.wanted)
 
     def fail(self, reason: str) -> ExecutionError:
         """An error that names the operator; raise what this returns."""

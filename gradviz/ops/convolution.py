@@ -81,7 +81,9 @@ def _gradients(ctx: Context, no_bias: int, d_filters: Any, d_bias: Any, d_x: Any
     """What a gradient operator writes: filters, bias if any, data (`d_x`, a function) where it is asked for."""
     require(not (no_bias and ctx.outputs == 3), "without a bias there are at most two gradients")
     made = [d_filters] if no_bias else [d_filters, d_bias]
-    return (*made, d_x()) if ctx.outputs > len(made) else tuple(made)
+    if ctx.outputs == len(made):
+        return tuple(made)
+    return (*made, d_x() if ctx.wants(len(made)) else None)
 
 
 def _sum_over_pictures(dy: Any) -> Any:

@@ -13,6 +13,7 @@ from gradviz.ops.rules import GI, GO, I, O, emit
 from gradviz.ops.schema import MANY
 
 if TYPE_CHECKING:
+    from gradviz.ops.context import Context
     from gradviz.ops.records import GradientOp
     from gradviz.ops.rules import Maker
     from gradviz.proto import Argument
@@ -111,8 +112,8 @@ def fc_transposed(xp: Any, x: Any, w: Any, b: Any, *, axis: int = 1, axis_w: int
     return _affine(x, _fold(w, axis_w), b, axis)
 
 
-def _affine_gradient(x: Any, weights: Any, dy: Any, axis: int) -> tuple[Any, Any, Any, Any]:
-    """X and dY as matrices, whose product is the gradient of W, and the gradients of b and of X.
+def _affine_gradient(x: Any, weights: Any, dy: Any, axis: int, with_x: bool) -> tuple[Any, Any, Any, Any]:
+    """X and dY as matrices, whose product is the gradient of W, and the gradients of b and of X, which may be left out.
 
     `weights` are inputs times outputs, as in `_affine`.
     """
@@ -123,20 +124,20 @@ def _affine_gradient(x: Any, weights: Any, dy: Any, axis: int) -> tuple[Any, Any
         f"dY has {dy.size} elements for {rows.shape[0]} rows",
     )
     dy = dy.reshape(rows.shape[0], weights.shape[1])
-    return rows, dy, dy.sum(axis=0), (dy @ weights.T).reshape(x.shape)
+    return rows, dy, dy.sum(axis=0), (dy @ weights.T).reshape(x.shape) if with_x else None
 
 
 @kernel("FCGradient")
-def fc_gradient(xp: Any, x: Any, w: Any, dy: Any, *, axis: int = 1, axis_w: int = 1) -> Any:
+def fc_gradient(xp: Any, x: Any, w: Any, dy: Any, *, axis: int = 1, axis_w: int = 1, ctx: Context) -> Any:
     expect("float32", x, w, dy)
-    rows, dy, db, dx = _affine_gradient(x, _fold(w, axis_w).T, dy, axis)
+    rows, dy, db, dx = _affine_gradient(x, _fold(w, axis_w).T, dy, axis, ctx.wants(2))
     return (dy.T @ rows).reshape(w.shape), db, dx
 
 
 @kernel("FCTransposedGradient")
-def fc_transposed_gradient(xp: Any, x: Any, w: Any, dy: Any, *, axis: int = 1, axis_w: int = 1) -> Any:
+def fc_transposed_gradient(xp: Any, x: Any, w: Any, dy: Any, *, axis: int = 1, axis_w: int = 1, ctx: Context) -> Any:
     expect("float32", x, w, dy)
-    rows, dy, db, dx = _affine_gradient(x, _fold(w, axis_w), dy, axis)
+    rows, dy, db, dx = _affine_gradient(x, _fold(w, axis_w), dy, axis, ctx.wants(2))
     return (rows.T @ dy).reshape(w.shape), db, dx
 
 

@@ -9,6 +9,7 @@ from gradviz.execute import Plan, run
 from gradviz.execute.plan import OpError
 from gradviz.nets import Model, NetBuilder
 from gradviz.nets.tensors import from_array
+from gradviz.ops import registry
 from tests.execute.nets import filled_mlp, in_place, mlp, mlp_feeds
 
 
@@ -233,3 +234,36 @@ def test_random_ops_with_a_seed_of_their_own_repeat_without_one():
     net.add("GaussianFill", [], "x", shape=[4], device=gradviz.proto.DeviceOption(random_seed=5))
     first, again = (run(net.net, ys=())["x"] for _ in range(2))
     np.testing.assert_array_equal(first, again)
+
+
+def test_kernels_hear_which_outputs_nobody_wants():
+    heard = []
+
+    def kernel(xp, x, *, ctx):
+        heard.append([ctx.wants(i) for i in range(3)])
+        return (x,) * ctx.outputs
+
+    registry.operators()
+    registry.operator("MyOp", inputs=1, outputs=2)
+    registry.kernel("MyOp")(kernel)
+    try:
+        net = NetBuilder()
+        net.add("MyOp", "x", ["a", "b"])
+        net.add("MyOp", "a", ["c", "d"])
+        net.add("MyOp", "c", ["a", "e"])
+        plan = Plan(net.net, ())
+        for keep in (["e"], "all", "last", ["b", "e"]):
+            plan.run({"x": [1.0]}, keep=keep)
+    finally:
+        registry.unregister("MyOp")
+    everything = [[True, True, False]] * 3
+    little = [[True, False, False], [True, False, False], [False, True, False]]
+    more = [[True, True, False], [True, False, False], [False, True, False]]
+    assert heard == [*little, *everything, *everything, *more]
+
+
+def test_gradients_that_nobody_wants_are_left_out():
+    feeds = mlp_feeds()
+    whole, some = (run(mlp(), feeds, ys=["loss"], keep=keep) for keep in ("all", ["w1_grad", "b1_grad"]))
+    np.testing.assert_array_equal(whole["w1_grad"], some["w1_grad"])
+    np.testing.assert_array_equal(whole["b1_grad"], some["b1_grad"])
