@@ -79,6 +79,68 @@ class Proof:
         return self.trace.error is None
 
 
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A model after several remedies.
+
+    Attributes:
+        remedies: what was done, in order.
+        model: the model after them.
+        ys: what is to be asked of it.
+        trace: its walk; its error is what no remedy could mend.
+    """
+
+    remedies: tuple[Remedy, ...]
+    model: Model
+    ys: Ys
+    trace: Trace
+
+
+def mend(model: Any, ys: Any = None, *, most: int = 50, **options: Any) -> Mended:
+    """Mend one error after the other, each time with the likeliest remedy that brings the walk further.
+
+    Args:
+        model: a Model or a NetDef; it is not changed.
+        ys: as `trace` takes it.
+        most: the most remedies to apply.
+        **options: what else `trace` takes.
+    """
+    from gradviz.autodiff.trace import trace
+
+    walked = trace(model, ys, **options)
+    current, asked = as_model(model), dict(walked.ys)
+    done: list[Remedy] = []
+    while walked.error is not None and len(done) < most:
+        found = _best(walked, options)
+        if found is None:
+            break
+        remedy, proof = found
+        done.append(remedy)
+        current, asked, walked = proof.model, proof.ys, proof.trace
+    return Mended(tuple(done), current, asked, walked)
+
+
+def _best(walked: Trace, options: Mapping[str, Any]) -> tuple[Remedy, Proof] | None:
+    """A remedy after which nothing stops the walk, else the first that brings it further."""
+    further: tuple[Remedy, Proof] | None = None
+    for remedy in walked.error.remedies if walked.error is not None else ():
+        proof = proves(remedy, walked.model, walked.ys, **options)
+        if proof:
+            return remedy, proof
+        if further is None and _reached(proof.trace) > _reached(walked):
+            further = remedy, proof
+    return further
+
+
+def _reached(walked: Trace) -> tuple[int, int, int]:
+    """How far a walk came: past the checks before it, fewest operators left, most events."""
+    error = walked.error
+    started = error is None or error.phase != "sanity_check"
+    left = len(walked.ops) - len(walked.steps)
+    stops = sum(op.type == "StopGradient" for op in walked.ops)
+    return int(started), -left if started else -stops, len(walked.events)
+
+
 def proves(remedy: Remedy, model: Any, ys: Any = None, **options: Any) -> Proof:
     """Apply a remedy and walk again.
 

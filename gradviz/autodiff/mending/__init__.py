@@ -44,6 +44,9 @@ def remedies_for(scene: Scene) -> tuple[Remedy, ...]:
     found = list(islice(find(shop, error), _MOST)) if find is not None else []
     if find is None or error.kind == "AssertionError@merge_sparse":
         found += islice(rules.remedies(shop, error), _MOST - len(found))
+    while scene.around is not None and scene.site:
+        index, scene = scene.site[-1][0], scene.around
+        found += rules.around(Workshop(scene), index)
     return tuple(found)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gradviz.autodiff.mending.workshop import Workshop
-    from gradviz.autodiff.remedies import Remedy
+    from gradviz.autodiff.remedies import Remedy, Ys
     from gradviz.errors import GradientError
     from gradviz.proto import NetDef
 
@@ -38,8 +38,56 @@ def remedies(shop: Workshop, error: GradientError) -> Iterator[Remedy]:
         yield from _missing_gradient(shop, error, index)
     elif error.kind in ("schema", "make_gradient_other"):
         yield from repairs(shop, index)
+    yield from _given(shop, index)
+    yield from around(shop, index)
+    yield from _ask_for_input(shop, index)
+
+
+def around(shop: Workshop, index: int) -> Iterator[Remedy]:
+    """What helps whatever the reason; for an error in a nested net, on the operator that holds the net."""
     yield from _apart_from_input(shop, index)
     yield from stop_after(shop, index)
+
+
+def _ask_for_input(shop: Workshop, index: int) -> Iterator[Remedy]:
+    """The only y is what the operator writes: what it reads may do as well."""
+    scene = shop.scene
+    op = scene.op(index)
+    asked = [name for name, version in scene.writes(index).items() if scene.is_y(name, version)]
+    if shop.nested or not op.inputs or len(asked) != 1 or len(scene.walk.ys) > 1:
+        return
+    source = op.inputs[0]
+    if scene.last_version(source) == scene.reads(index)[source]:
+        yield shop.remedy(
+            f"Ask for the gradient of {source} in place of {asked[0]}",
+            f"{asked[0]} of {scene.named(index)} cannot take a gradient; {source} is what it is made of.",
+            lambda net: None,
+            asks_for(asked[0], source),
+        )
+
+
+def _given(shop: Workshop, index: int) -> Iterator[Remedy]:
+    """Gradients that were given in a form or under a name that rules cannot take."""
+    scene = shop.scene
+    for name, version in {} if shop.nested else scene.writes(index).items():
+        given = scene.walk.ys.get(name)
+        if not scene.is_y(name, version) or given is None:
+            continue
+        if isinstance(given, str) and len(given) in (0, 2):
+            new = shop.fresh(f"{name}_given_grad")
+            why = "is empty" if not given else "has two letters, which upstream takes for a slice of two blobs"
+            yield shop.remedy(
+                f"Give the gradient of {name} under the name {new}",
+                f"The name {given!r} {why}.",
+                lambda net: None,
+                partial(_with_gradient, y=name, gradient=new),
+            )
+        elif not isinstance(given, str):
+            yield _dense_y(shop, name)
+
+
+def _with_gradient(ys: Ys, y: str, gradient: str) -> Ys:
+    return {**ys, y: gradient}
 
 
 def _other_types(shop: Workshop, index: int) -> Iterator[Remedy]:
@@ -98,8 +146,6 @@ def _missing_gradient(shop: Workshop, error: GradientError, index: int) -> Itera
         sparse = [reader for reader, generator in scene.generators(blob, version) if generator.kind == "sparse"]
         readers = sorted({reader for reader in sparse if reader is not None})
         yield from dense_before(shop, blob, readers)
-        if scene.is_y(blob, version) and not readers and not shop.nested:
-            yield _dense_y(shop, blob)
         return
     device = scene.op(index).device
     yield shop.remedy(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gradviz.autodiff.remedies import Remedy, Ys
     from gradviz.errors import GradientError
     from gradviz.ops.records import Gradient
-    from gradviz.proto import DeviceOption, NetDef
+    from gradviz.proto import DeviceOption, NetDef, OperatorDef
 
 
 def mixed(shop: Workshop, error: GradientError) -> Iterator[Remedy]:
@@ -164,12 +164,17 @@ def conflict(shop: Workshop, error: GradientError) -> Iterator[Remedy]:
             lambda ys: _renamed_gradient(ys, gradient, new),
         )
     for index in _passing(shop, blob, gradient):
-        copy = shop.fresh(f"{blob}_copy")
         if shop.renameable(blob, (), [index]):
+            copy = shop.fresh(f"{blob}_copy")
+            device = scene.op(index).device
+            if scene.last_version(blob) == scene.reads(index)[blob]:
+                made = edits.make_op("Copy", [blob], [copy], device)
+            else:  # the gradient of Copy reads its input, which is overwritten by then
+                made = edits.make_op("Scale", [blob], [copy], device, scale=1.0)
             yield shop.remedy(
-                f"Put Copy ({blob} -> {copy}) before {scene.named(index)}",
+                f"Put {made.type} ({blob} -> {copy}) before {scene.named(index)}",
                 f"Its gradient is an operator, so {gradient} no longer passes straight through to {blob}.",
-                partial(_copy_before, index=index, blob=blob, copy=copy),
+                partial(_read_through, index=index, blob=blob, op=made),
             )
 
 
@@ -199,10 +204,9 @@ def _renamed_gradient(ys: Ys, old: str, new: str) -> Ys:
     return {y: changed(gradient) for y, gradient in ys.items()}
 
 
-def _copy_before(net: NetDef, index: int, blob: str, copy: str) -> None:
-    edits.rename(net, blob, copy, (), [index])
-    device = net.op[index].device_option if net.op[index].HasField("device_option") else None
-    edits.insert(net, index, edits.make_op("Copy", [blob], [copy], device))
+def _read_through(net: NetDef, index: int, blob: str, op: OperatorDef) -> None:
+    edits.rename(net, blob, op.output[0], (), [index])
+    edits.insert(net, index, op)
 
 
 def unmerged(shop: Workshop, error: GradientError) -> Iterator[Remedy]:

@@ -28,6 +28,8 @@ def remedies(shop: Workshop, error: GradientError) -> Iterator[Remedy]:
     if shop.scene.is_y(blob) or blob in shop.scene.model.net.external_output:
         renames.reverse()  # so that the name by which others know the result stays
     yield from renames
+    if error.kind == "input_overwritten" and error.op_index is not None:
+        yield from _keep_before(shop, error.op_index, blob, wanted)
     yield from _needless_writers(shop, blob, wanted)
     yield from _rename_all(shop, blob)
 
@@ -106,6 +108,26 @@ def _rename_earlier(shop: Workshop, blob: str, wanted: int) -> Iterator[Remedy]:
         f"Give {scene.named(writer)} an output of its own, {new}{follows}",
         f"{blob} keeps its name from the next write on, so what leaves the net is called as before.",
         lambda net: edits.rename(net, blob, new, [writer], reads),
+    )
+
+
+def _keep_before(shop: Workshop, index: int, blob: str, wanted: int) -> Iterator[Remedy]:
+    """The reader reads a copy that is made while the version is there. A Sum of one copies and reads nothing back."""
+    scene = shop.scene
+    readers = [reader for reader in scene.readers(blob, wanted) if blob not in scene.op(reader).outputs]
+    if index not in readers or not shop.renameable(blob, (), readers):
+        return
+    kept = shop.fresh(f"{blob}_before")
+    device = scene.op(index).device
+
+    def edit(net: NetDef) -> None:
+        edits.rename(net, blob, kept, (), readers)
+        edits.insert(net, readers[0], edits.make_op("Sum", [blob], [kept], device))
+
+    yield shop.remedy(
+        f"Keep {blob} as {kept} before it is overwritten: Sum({blob} -> {kept}), read by {scene.all_named(readers)}",
+        f"A Sum of one input copies, and its gradient passes straight through, so nothing asks for {blob} as it was.",
+        edit,
     )
 
 
