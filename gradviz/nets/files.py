@@ -6,9 +6,13 @@ import os
 import secrets
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gradviz.errors import GradvizError, LoadError
 from gradviz.nets.words import count, listed, nearest, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 NET_SUFFIXES = (".pb", ".pbtxt", ".prototxt", ".txt", ".minidb")
 _LARGEST = 2**31 - 1  # bytes of one protobuf message
@@ -20,8 +24,12 @@ def shown(path: Path | str) -> str:
     return plain(str(path))
 
 
-def read(path: Path) -> bytes:
+def read(path: Path, known: Iterable[str] = ()) -> bytes:
     """The whole file.
+
+    Args:
+        path: where it is.
+        known: further names that may have been meant where there is no such file.
 
     Raises:
         LoadError: there is none, it is no regular file, it may not be read, or it is larger than any net can be.
@@ -30,7 +38,7 @@ def read(path: Path) -> bytes:
         if path.is_dir():
             raise LoadError(_folder(path))
         if not path.exists():
-            raise LoadError(_missing(path))
+            raise LoadError(_missing(path, known))
         if not path.is_file():
             raise LoadError(f"{shown(path)} is a device or a pipe: a net is read from a regular file")
         size = path.stat().st_size
@@ -79,10 +87,10 @@ def _folder(path: Path) -> str:
     return f"{shown(path)} is a folder: name the net file{hint}"
 
 
-def _missing(path: Path) -> str:
+def _missing(path: Path, known: Iterable[str]) -> str:
     if not path.parent.exists():
         return f"{shown(path)} does not exist, nor does the folder {shown(path.parent)}"
-    near = nearest(path.name, _names(path.parent))
+    near = nearest(path.name, [*_names(path.parent), *known])
     hint = f"; did you mean {' or '.join(plain(name) for name in near)}?" if near else ""
     return f"{shown(path)} does not exist{hint}"
 

@@ -56,15 +56,17 @@ def load(
 
 def _where(path: str | os.PathLike[str]) -> Path:
     """The file meant; a sample where no file has the name."""
-    where = Path(os.fsdecode(path))
-    if not where.suffix and where.name == str(where) and not os.path.lexists(where):
-        sample = samples.find(where.name)
-        return sample if sample is not None else where
-    return where
+    words = os.fsdecode(path)
+    sample = samples.find(words) if _may_be_sample(words) and not os.path.lexists(words) else None
+    return sample if sample is not None else Path(words)
+
+
+def _may_be_sample(words: str) -> bool:
+    return Path(words).name == words and not Path(words).suffix
 
 
 def _open(path: Path, choose: str | None, progress: Progress | None = None) -> Model:
-    data = files.read(path)
+    data = files.read(path, [each.name for each in samples.SAMPLES] if _may_be_sample(str(path)) else ())
     name = files.shown(path)
     if not data:
         raise LoadError(f"{name} is empty (0 bytes): get the file again")

@@ -1,0 +1,1 @@
+"""The sample nets and the script that writes them: `python -m sample_nets.build`."""
