@@ -29,6 +29,7 @@ GRADIENTS = ("rule", "python", "none", "should_not", "not_implemented", "unregis
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def ops_command(text: str | None, family: str | None, gradient: str | None, missing: bool, as_json: bool) -> int:
     """List the operator types that gradviz knows; TEXT keeps those whose name holds it."""
+    import gradviz.execute  # noqa: F401  (brings the kernels of operators that run nets inside nets)
     from gradviz.ops.registry import operators
 
     known = operators()
