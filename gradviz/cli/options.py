@@ -88,7 +88,7 @@ def chosen_ys(model: Model, texts: Sequence[str]) -> Any:
     sample = sample_of(model)
     if sample is None or sample.ys is None:
         return None
-    say(f"ys: {_listed(list(sample.ys))} (what this sample is about; choose others with --ys)")
+    say(f"ys: {listed(list(sample.ys))} (what this sample is about; choose others with --ys)")
     return dict(sample.ys) if isinstance(sample.ys, Mapping) else list(sample.ys)
 
 
@@ -129,11 +129,12 @@ def _unknown(blob: str, known: set[str]) -> GradvizError:
     from gradviz.autodiff.targets import nearest
 
     near = nearest(blob, known)
-    hint = f"; nearest: {', '.join(near)}" if near else f"; it has {_listed(sorted(known))}"
+    hint = f"; nearest: {', '.join(near)}" if near else f"; it has {listed(sorted(known))}"
     return GradvizError(f"the net has no blob {blob!r} to ask a gradient of{hint}")
 
 
-def _listed(names: Sequence[str], most: int = 8) -> str:
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names with commas between; of many the first and how many more there are."""
     more = len(names) - most
     return (", ".join(names[:most]) or "none") + (f" and {more} more" if more > 0 else "")
 
@@ -145,7 +146,7 @@ def traced(model: Model, texts: Sequence[str]) -> Trace:
     asked = chosen_ys(model, texts)
     walked = trace(model, asked)
     if asked is None:
-        say(f"ys: {_listed(list(walked.ys))} ({walked.chosen}; choose others with --ys)")
+        say(f"ys: {listed(list(walked.ys))} ({walked.chosen}; choose others with --ys)")
     for warning in walked.warnings:
         say(f"warning: {warning}")
     return walked

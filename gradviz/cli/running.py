@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from gradviz.cli.options import chosen_ys, model_argument, open_model, sample_of, ys_option
+from gradviz.cli.group import BAD_NEWS
+from gradviz.cli.options import chosen_ys, listed, model_argument, open_model, sample_of, ys_option
 from gradviz.cli.talk import clear_progress, progress, say, table
-from gradviz.errors import GradvizError
+from gradviz.errors import GradientError, GradvizError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from gradviz.execute import Workspace
-    from gradviz.execute.health import Health
+    from gradviz.execute import Plan, Workspace
+    from gradviz.execute.missing import MissingFeedsError
     from gradviz.nets import Model
+    from gradviz.ops.records import Op
 
 
 @click.command("run")
@@ -57,37 +59,79 @@ def run_command(
     as_json: bool,
 ) -> int:
     """Run the init net, the net and its gradients; print shape, dtype and figures of every value."""
-    from gradviz.execute import run
-
     if no_gradients and ys:
         raise GradvizError("--no-gradients and --ys contradict each other: leave one out")
     if npz is not None:
         _check_folder(Path(npz))
     opened = open_model(model, init, net)
-    asked = () if no_gradients else chosen_ys(opened, ys)
+    plan = _planned(opened, () if no_gradients else chosen_ys(opened, ys), told=bool(ys))
+    if plan is None:
+        return BAD_NEWS
     given = _feeds(opened, feeds, seed)
-    try:
-        workspace = run(
-            opened,
-            given,
-            asked,
-            backend=backend,
-            iterations=iterations,
-            keep=keep or "all",
-            seed=seed,
-            until=int(until) if until is not None and until.lstrip("-").isdecimal() else until,
-            progress=lambda done, total, op: progress(f"op {done} of {total}  {op.type}"),
-        )
-    finally:
-        clear_progress()
+    options = {"backend": backend, "iterations": iterations, "keep": keep or "all", "seed": seed}
+    workspace = _run(plan, given, until, options)
+    from gradviz.render.values import rows_of
+
     for notice in workspace.notices:
         say(f"note: {notice}")
-    lines = map(json.dumps, _rows(workspace)) if as_json else _table(workspace)
+    rows = rows_of(workspace, plan.trace)
+    lines = map(json.dumps, rows) if as_json else _table(rows)
     sys.stdout.writelines(line + "\n" for line in lines)
     _tell_of_bad_values(workspace)
     if npz is not None:
         _save(workspace, Path(npz))
     return 0
+
+
+def _planned(model: Model, ys: Any, *, told: bool) -> Plan | None:
+    """The net made ready to run; stderr hears which ys were chosen. None where given ys can get no gradients."""
+    from gradviz.execute import Plan
+
+    try:
+        plan = Plan(model, ys)
+    except GradientError as error:
+        say(f"the walk failed: {error} (--no-gradients runs the net alone)")
+        return None
+    if plan.trace is not None and not told and plan.trace.chosen != "given":
+        say(f"ys: {listed(list(plan.trace.ys))} ({plan.trace.chosen}; choose others with --ys)")
+    for warning in plan.trace.warnings if plan.trace is not None else ():
+        say(f"warning: {warning}")
+    return plan
+
+
+def _run(plan: Plan, feeds: dict[str, Any], until: str | None, options: dict[str, Any]) -> Workspace:
+    from gradviz.execute.missing import MissingFeedsError
+
+    end = int(until) if until is not None and until.lstrip("-").isdecimal() else until
+
+    def report(done: int, total: int, op: Op) -> None:
+        progress(f"op {done} of {total}  {op.type}")
+
+    try:
+        return plan.run(feeds, until=end, progress=report, **options)
+    except MissingFeedsError as error:
+        raise GradvizError(_missing(error, plan.model)) from error
+    finally:
+        clear_progress()
+
+
+_MOST_MISSING = 6
+
+
+def _missing(error: MissingFeedsError, model: Model) -> str:
+    """What is missing, in a line that can be read; where it is much, an init net is missing rather than feeds."""
+    missing = error.missing
+    if len(missing) <= _MOST_MISSING:
+        word = "blob has" if len(missing) == 1 else "blobs have"
+        feeds = " ".join(f"--feed {each.feed}" for each in missing)
+        return f"{len(missing)} {word} no value: {'; '.join(map(str, missing))}. Try {feeds}"
+    shown = ", ".join(each.blob for each in missing[:_MOST_MISSING])
+    what = f"{len(missing)} blobs have no value: {shown} and {len(missing) - _MOST_MISSING} more"
+    if model.init is None:
+        return (
+            f"{what}; give the init net that fills the parameters (--init FILE), and feed the rest (--feed NAME=SHAPE)"
+        )
+    return f"{what}; the init net does not fill them: does it belong to this net? Feed them (--feed FILE.npz)"
 
 
 def _feeds(model: Model, texts: tuple[str, ...], seed: int) -> dict[str, Any]:
@@ -102,64 +146,29 @@ def _feeds(model: Model, texts: tuple[str, ...], seed: int) -> dict[str, Any]:
     return parse_feeds([*known, *texts], seed)
 
 
-def _rows(workspace: Workspace) -> Iterator[dict[str, Any]]:
-    """One row for each value that was kept: its place, its figures, and those of its blob's gradient."""
-    from gradviz.ops.records import GradientSlice
-
-    for blob in workspace:
-        gradient = workspace.input_to_grad.get(blob)
-        name = gradient.values if isinstance(gradient, GradientSlice) else gradient
-        of_gradient = workspace.health(name) if name is not None and name in workspace else None
-        versions = workspace.versions(blob)
-        for version in versions:
-            last = version == versions[-1]
-            row = {"blob": blob, "version": version, **_figures(workspace.health(blob, version))}
-            row["gradient"] = name if last else None
-            row["gradient_figures"] = _figures(of_gradient) if last and of_gradient is not None else None
-            yield row
-
-
-def _figures(health: Health) -> dict[str, Any]:
-    names = ("dtype", "min", "max", "mean", "std", "l2", "zeros", "nan", "inf")
-    return {"shape": list(health.shape), **{name: getattr(health, name) for name in names}}
-
-
 _HEADS = (
-    "blob",
-    "version",
-    "shape",
-    "dtype",
-    "min",
-    "max",
-    "mean",
-    "std",
-    "NaN",
-    "Inf",
-    "gradient",
-    "min",
-    "max",
-    "L2",
+    *("blob", "version", "shape", "dtype", "min", "max", "mean", "std", "NaN", "Inf"),
+    *("gradient", "grad min", "grad max", "grad L2"),
 )
 
 
-def _table(workspace: Workspace) -> Iterator[str]:
-    rows = []
-    for row in _rows(workspace):
-        figures = row["gradient_figures"] or {}
-        rows.append(
-            [
-                row["blob"],
-                str(row["version"]),
-                "×".join(map(str, row["shape"])) or "scalar",
-                row["dtype"],
-                *(_number(row[name]) for name in ("min", "max", "mean", "std")),
-                str(row["nan"] or ""),
-                str(row["inf"] or ""),
-                (row["gradient"] or "") + _bad(figures),
-                *(_number(figures.get(name)) for name in ("min", "max", "l2")),
-            ]
-        )
-    return table(_HEADS, rows, right=(1, 4, 5, 6, 7, 8, 9, 11, 12, 13))
+def _table(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    return table(_HEADS, map(_cells, rows), right=(1, 4, 5, 6, 7, 8, 9, 11, 12, 13))
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    figures = row["gradient_figures"] or {}
+    return [
+        row["blob"],
+        str(row["version"]),
+        "×".join(map(str, row["shape"])) or "scalar",
+        row["dtype"],
+        *(_number(row[name]) for name in ("min", "max", "mean", "std")),
+        str(row["nan"] or ""),
+        str(row["inf"] or ""),
+        (row["gradient"] or "") + _bad(figures),
+        *(_number(figures.get(name)) for name in ("min", "max", "l2")),
+    ]
 
 
 def _bad(figures: dict[str, Any]) -> str:

@@ -43,9 +43,10 @@ from gradviz.ops.records import Op
 from gradviz.proto import NetDef
 from gradviz.render.moment import moment
 from gradviz.render.roles import roles_of_inputs, shapes_of
+from gradviz.render.versions import played
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from gradviz.proto import OperatorDef
 
@@ -97,7 +98,7 @@ def graph_of(source: Any) -> Graph:
     model = as_model(source)
     graph = _new_graph(model)
     drawn = DrawnNet(graph)
-    for index, (op, read, written) in enumerate(played(model.net.op)):
+    for index, (op, read, written) in enumerate(played(map(Op, model.net.op))):
         node = drawn.add(index, op, read, written)
         add_nested(graph, node, "forward", "", op.proto)
     _finish_forward(drawn, model, ())
@@ -108,19 +109,6 @@ def _new_graph(model: Model) -> Graph:
     graph: Graph = nx.MultiDiGraph()
     graph.graph.update(title=model.name, event=-1, sentence="", phase="", error="", ys=[], clusters={})
     return graph
-
-
-def played(protos: Iterable[OperatorDef]) -> Iterator[tuple[Op, tuple[int, ...], tuple[int, ...]]]:
-    """Operators with the versions that each input reads and each output writes."""
-    versions: dict[str, int] = {}
-    for proto in protos:
-        op = Op(proto)
-        read = tuple([versions.setdefault(name, 0) for name in op.inputs])
-        written = []
-        for name in op.outputs:
-            versions[name] = versions.get(name, -1) + 1
-            written.append(versions[name])
-        yield op, read, tuple(written)
 
 
 class DrawnNet:
@@ -277,7 +265,7 @@ def _add_inner(graph: Graph, key: str, part: str, net: NetDef, pending: list[tup
     """Add one nested net; its operators are left in `pending` to be looked into. Returns its first operator."""
     drawn = DrawnNet(graph, f"{key}_", key, part)
     first = ""
-    for index, (op, read, written) in enumerate(played(net.op)):
+    for index, (op, read, written) in enumerate(played(map(Op, net.op))):
         made = drawn.add(index, op, read, written)
         pending.append((made, key, op.proto))
         first = first or made

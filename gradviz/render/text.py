@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gradviz.autodiff.events import PHASES, listed, spoken, versioned
 from gradviz.autodiff.generators import Generator
+from gradviz.autodiff.targets import nearest
 from gradviz.errors import GradientError, GradvizError
 from gradviz.ops.records import GradientOp, GradientSlice, Op
 from gradviz.render.escape import shortened, visible
@@ -45,11 +47,12 @@ def chosen(
     """
     _check_phases(phases)
     indices = _indices(trace, ops)
-    for index, event in enumerate(trace.events[: upto + 1]):
-        if phases and event.phase not in phases and event.kind not in phases:
-            continue
-        if indices is None or event.op_index in indices:
-            yield index, event
+    return (
+        (index, event)
+        for index, event in enumerate(islice(trace.events, upto + 1))
+        if (not phases or event.phase in phases or event.kind in phases)
+        and (indices is None or event.op_index in indices)
+    )
 
 
 _KINDS = (
@@ -77,7 +80,9 @@ def _indices(trace: Trace, ops: Collection[str]) -> set[int] | None:
             matching = {index for index, op in enumerate(trace.ops, offset) if op.type == each}
         if not matching:
             last = offset + len(trace.ops) - 1
-            raise GradvizError(f"the net has no op {each!r}: name an index from {offset} to {last}, or a type")
+            near = nearest(each, {op.type for op in trace.ops})
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise GradvizError(f"the net has no op {each!r}: name an index from {offset} to {last}, or a type{hint}")
         found |= matching
     return found
 
