@@ -7,12 +7,15 @@ names, the order here is the order in which names come first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gradviz.errors import GradientError
+from gradviz.ops._arrays import on_host
+from gradviz.ops._checks import require, require_same_dtype, require_same_shape
 from gradviz.ops.arguments import arg
+from gradviz.ops.dtypes import expect
 from gradviz.ops.records import GradientOp
-from gradviz.ops.registry import NONE, SHOULD_NOT, operator
+from gradviz.ops.registry import NONE, SHOULD_NOT, kernel, operator
 from gradviz.ops.schema import MANY
 from gradviz.proto import NetDef, OperatorDef
 
@@ -429,6 +432,22 @@ operator(
     python_rule=_do_gradient,
 )
 operator("Conditional", inputs=3, outputs=1, gradient=NONE)
+
+
+@kernel("Conditional")
+def conditional(xp: Any, condition: Any, if_true: Any, if_false: Any) -> Any:
+    """Row by row of the one or the other, as a condition of shape (N,) says."""
+    expect("bool", condition)
+    require(condition.ndim == 1, f"the condition has {condition.ndim} dimensions where one is wanted")
+    require_same_shape(if_true, if_false)
+    require_same_dtype(if_true, if_false)
+    require(if_true.ndim and len(if_true) == len(condition), "one condition a row is wanted")
+    condition = condition.reshape(-1, *[1] * (if_true.ndim - 1))
+    if if_true.dtype.kind == "O":
+        return on_host(condition).choose([if_false, if_true])
+    return xp.where(condition, if_true, if_false)
+
+
 operator("CreateScope", inputs=0, outputs=1, gradient=SHOULD_NOT)
 operator("HasScope", inputs=1, outputs=1, gradient=SHOULD_NOT)
 operator("ONNXWhile", inputs=(2, MANY), inplace="any", args="body has_trip_count has_cond save_scopes disable_scopes")
