@@ -61,7 +61,7 @@ def recognise(data: bytes, name: str) -> Contents | None:
         message, knows_all = strict.parse(reading.message, data)
         if message is None or not reading.makes_sense(message):
             continue
-        notices = [] if knows_all else _unknown(data, message) if reading.has_operators(message) else None
+        notices = [] if knows_all else _unknown(data, message)
         if notices is None:
             continue
         if reading.refusal is not None:
@@ -78,13 +78,6 @@ class _Reading:
     makes_sense: Callable[[Any], bool]
     format: str = ""
     refusal: Callable[[Any], str] | None = None
-
-    def has_operators(self, message: Any) -> bool:
-        """Whether the reading found what it looks for, so that bytes that it does not know may belong to it too."""
-        if isinstance(message, MetaNetDef):
-            return any(entry.value.op for entry in message.nets)
-        nets = message.network if isinstance(message, PlanDef) else [message] if isinstance(message, NetDef) else []
-        return any(net.op for net in nets)
 
 
 def _is_net(net: NetDef) -> bool:
@@ -158,7 +151,12 @@ _READINGS = (
 
 
 def _unknown(data: bytes, message: Message) -> list[str] | None:
-    """A notice about fields of a newer or older format; None where known fields are in a wrong form: a misreading."""
+    """A notice about fields of a newer or older format; None where it is rather a misreading.
+
+    It is one where known fields come in a wrong form, or where no operators speak for the reading.
+    """
+    if not _has_operators(message):
+        return None
     found: list[wire.Finding] = []
     for finding in wire.findings(data, wire.shape_of(message.DESCRIPTOR)):
         if finding.kind == "given up":
@@ -168,6 +166,13 @@ def _unknown(data: bytes, message: Message) -> list[str] | None:
         found.append(finding)
     where = listed(dict.fromkeys(_where(finding) for finding in found), most=3)
     return [f"{count(len(found), 'field')} of another version of the format: {where}; kept, but not shown"]
+
+
+def _has_operators(message: Message) -> bool:
+    if isinstance(message, MetaNetDef):
+        return any(entry.value.op for entry in message.nets)
+    nets = message.network if isinstance(message, PlanDef) else [message] if isinstance(message, NetDef) else []
+    return any(net.op for net in nets)
 
 
 def _explained(data: bytes) -> str:
