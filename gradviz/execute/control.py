@@ -63,6 +63,36 @@ def run_while(xp: Any, condition: Any, *others: Any, loop_net: NetDef, cond_net:
         ctx.run_in(loop_net, frame)
 
 
+@nested("ONNXWhile")
+def run_onnx_while(
+    xp: Any,
+    trip_count: Any,
+    condition: Any,
+    *carried: Any,
+    body: NetDef,
+    has_trip_count: int = 0,
+    has_cond: int = 0,
+    ctx: Any,
+) -> Any:
+    """ONNX's Loop: the body gets the round's number, the condition and the values carried over, and makes the next.
+
+    The body's external inputs and outputs say under which names, in that order; its outputs begin with the condition.
+    """
+    names, made = body.external_input[: len(carried) + 2], body.external_output[: len(carried) + 1]
+    if len(names) < len(carried) + 2 or len(made) < len(carried) + 1:
+        raise ctx.fail(f"the body must name {len(carried) + 2} inputs and {len(carried) + 1} outputs")
+    rounds, limit = 0, int(trip_count.reshape(())) if has_trip_count else None
+    while (limit is None or rounds < limit) and (not has_cond or _is_true(condition, ctx)):
+        frame = Frame(ctx.frame)
+        frame.fill(zip(names, [xp.asarray([rounds], dtype="int64"), condition, *carried], strict=True))
+        ctx.run_in(body, frame)
+        condition, *carried = [frame.get(name) for name in made]  # type: ignore[assignment]
+        rounds += 1
+    for name, value in zip(ctx.op.output, carried, strict=False):
+        ctx.frame.reach(name).value = value
+    return DONE
+
+
 @dataclass(slots=True)
 class Scopes:
     """What the scope blob of a Do holds: the frames of its forward runs, newest last, until gradients use them up."""

@@ -166,3 +166,31 @@ def test_the_place_of_a_failure_is_told_from_the_outside_in():
         run(net(SCOPE, do(net=inside)), {"a": ONE}, ys=())
     assert caught.value.path == (1, 1)
     assert caught.value.op.type == "FC"
+
+
+def onnx_while(**flags):
+    body = NetBuilder(inputs=["i", "go", "v"], outputs=["go_on", "next"])
+    body.add("Add", ["v", "v"], "next")
+    body.add("LT", ["next", "limit"], "go_on")
+    return net(("ONNXWhile", ["trips", "c", "x"], ["y"], {"body": body, **flags}))
+
+
+@pytest.mark.parametrize(
+    ("flags", "trips", "result"),
+    [
+        ({"has_trip_count": 1}, 3, 8),
+        ({"has_cond": 1}, 3, 16),
+        ({"has_trip_count": 1, "has_cond": 1}, 2, 4),
+        ({"has_trip_count": 1}, 0, 1),
+    ],
+)
+def test_the_loop_of_onnx(flags, trips, result):
+    feeds = {"trips": np.array([trips], np.int64), "c": YES, "x": ONE, "limit": np.float32(10)}
+    workspace = run(onnx_while(**flags), feeds, ys=())
+    assert workspace["y"] == result
+    assert workspace["x"] == 1
+
+
+def test_a_barrier_hands_everything_on():
+    workspace = run(net(("AsyncNetBarrier", ["a", "b"], ["c", "d"], {})), {"a": [1.0], "b": [2.0]}, ys=())
+    assert (workspace["c"].item(), workspace["d"].item()) == (1, 2)
