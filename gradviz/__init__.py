@@ -38,6 +38,7 @@ _HOMES = {
     "run_op": "gradviz.execute",
     "save": "gradviz.nets",
     "trace": "gradviz.autodiff",
+    "why": "gradviz.autodiff.why",
 }
 _FOLDERS = ("autodiff", "debug", "execute", "nets", "ops", "proto", "render")
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from gradviz import autodiff, debug, execute, nets, ops, proto, render
     from gradviz.autodiff import Step, Trace, gradient_of, trace
     from gradviz.autodiff.state import State
+    from gradviz.autodiff.why import why
     from gradviz.debug import Session
     from gradviz.errors import ExecutionError, GradientError, GradvizError, LoadError
     from gradviz.execute import Workspace, check_gradients, compare, run, run_op

@@ -87,6 +87,7 @@ class Scene:
         self.options = options
         self.around = around
         self._histories: dict[str, list[Version]] = {}
+        self._generators: dict[tuple[str, int], list[tuple[int | None, Generator]]] = {}
 
     @classmethod
     def of(cls, trace: Trace) -> Scene:
@@ -252,14 +253,18 @@ class Scene:
 
     def generators(self, blob: str, version: int) -> list[tuple[int | None, Generator]]:
         """Who makes the gradient of a version: forward operator (None: the y itself) and generator, in order."""
-        column = self.walk.recording.generators
-        events = self.walk.recording.events
         wanted = (blob, version)
-        return [
-            (events[mark].op_index, generator)
-            for mark, key, generator in zip(column.marks, column.keys, column.values, strict=True)
-            if key == wanted
-        ]
+        if wanted not in self.walk.generators:
+            return []
+        found = self._generators.get(wanted)
+        if found is None:
+            column, events = self.walk.recording.generators, self.walk.recording.events
+            found = self._generators[wanted] = [
+                (events[mark].op_index, generator)
+                for mark, key, generator in zip(column.marks, column.keys, column.values, strict=True)
+                if key == wanted
+            ]
+        return found
 
     def forward_of(self, gradient_op: int) -> int | None:
         """The forward operator whose visit made a gradient operator; None for those made for the ys."""
@@ -277,6 +282,11 @@ def joined(names: list[str] | tuple[str, ...], last: str = "and") -> str:
     if len(names) < 2:
         return names[0] if names else "nothing"
     return f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def capital(text: str) -> str:
+    """A sentence that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
 
 
 def shortened(names: list[str] | tuple[str, ...], most: int = 8) -> str:

@@ -60,4 +60,4 @@ def nearest(name: str, names: Sequence[str] | set[str], most: int = 3) -> list[s
     """The names that are spelt most like `name`, best first."""
     from difflib import get_close_matches
 
-    return get_close_matches(name, sorted(names), n=most, cutoff=0.5)
+    return get_close_matches(name, sorted(names), n=most, cutoff=0.6)

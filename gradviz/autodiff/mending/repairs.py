@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gradviz.autodiff import edits
 from gradviz.autodiff.faults import Fault, faults
 from gradviz.autodiff.mending.workshop import asks_for
-from gradviz.autodiff.scene import joined
+from gradviz.autodiff.scene import capital, joined
 from gradviz.autodiff.type_names import gives_floats
 from gradviz.errors import GradientError
 from gradviz.ops.records import Op
@@ -99,7 +99,7 @@ def _remedy(shop: Workshop, index: int, fixes: tuple[Fix, ...]) -> Remedy:
 
     title = f"{joined([fix.label for fix in fixes])} in {shop.scene.named(index)}"
     asks = ask if any(fix.ask is not None for fix in fixes) else None
-    return shop.remedy(title[:1].upper() + title[1:], " ".join(fix.why for fix in fixes if fix.why), edit, asks)
+    return shop.remedy(capital(title), " ".join(fix.why for fix in fixes if fix.why), edit, asks)
 
 
 def _fixes(shop: Workshop, index: int, definition: OperatorDef, refusal: GradientError) -> Iterator[Fix]:

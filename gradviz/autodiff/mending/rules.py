@@ -11,6 +11,7 @@ from gradviz.autodiff.mending.stops import stop_after
 from gradviz.autodiff.mending.substitutes import substitutes
 from gradviz.autodiff.mending.sums import dense_before
 from gradviz.autodiff.mending.workshop import asks_for
+from gradviz.autodiff.scene import capital
 from gradviz.autodiff.type_names import gives_floats, similar_types
 from gradviz.ops.arguments import values
 from gradviz.ops.registry import lookup
@@ -32,8 +33,8 @@ def remedies(shop: Workshop, error: GradientError) -> Iterator[Remedy]:
     if index is None:
         return
     yield from _needless_cast(shop, index)
-    yield from substitutes(shop, index)
-    yield from _other_types(shop, index)
+    in_other_words = [*substitutes(shop, index)]
+    yield from in_other_words or _other_types(shop, index)
     if error.kind == "expected_dense":
         yield from _missing_gradient(shop, error, index)
     elif error.kind in ("schema", "make_gradient_other"):
@@ -130,7 +131,7 @@ def _needless_cast(shop: Workshop, index: int) -> Iterator[Remedy]:
 
     yield shop.remedy(
         f"Drop {scene.named(index)}: {source} is float already",
-        f"{scene.named(writer)[:1].upper()}{scene.named(writer)[1:]} writes floats, so the Cast changes nothing.",
+        f"{capital(scene.named(writer))} writes floats, so the Cast changes nothing.",
         edit,
         asks_for(target, source) if asked else None,
     )

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def remedies(shop: Workshop, error: GradientError) -> Iterator[Remedy]:
     """For `grad_version_mismatch`, `output_overwritten` and `input_overwritten`."""
     blob, wanted = error.facts["blob"], error.facts["expected"]
-    yield from _repetitions(shop, error)
-    yield from _dead_writers(shop, blob, wanted)
+    again = [*_repetitions(shop, error)]
+    yield from again or _dead_writers(shop, blob, wanted)
     renames = [*_rename_later(shop, blob, wanted), *_rename_earlier(shop, blob, wanted)]
     if shop.scene.is_y(blob) or blob in shop.scene.model.net.external_output:
         renames.reverse()  # so that the name by which others know the result stays
