@@ -71,6 +71,8 @@ class _GradientNet:
         attributes = op_attributes("sum" if summing else "gradient_op", "gradient", "", index, op)
         self.graph.add_node(node, **attributes, owner=owner)
         self.graph.nodes[node]["state"] = "done"
+        if f"op_{owner}" in self.graph:  # it belongs where its operator belongs, whatever its outputs are called
+            self.graph.nodes[node]["scope"] = self.graph.nodes[f"op_{owner}"]["scope"]
         edge = "accumulation" if summing else "gradient"
         slices = summing and (index, 0) in self.sparse
         both = set(op.inputs).intersection(op.outputs)

@@ -118,6 +118,7 @@ class DrawnNet:
         graph: what they are added to.
         prefix: stands before every identifier; empty for the net itself.
         cluster: the cluster of the nodes.
+        part: `forward` or `gradient`; also the kind of the edges.
         blobs: (name, version) -> identifier.
         numbers: name -> number of the blob.
         last: name -> highest version that is drawn.
@@ -143,21 +144,22 @@ class DrawnNet:
         made = f"{self.prefix}blob_{number}_v{version}"
         self.blobs[name, version] = made
         self.last[name] = max(version, self.last.get(name, 0))
-        self.graph.add_node(made, **blob_attributes("blob", self.part, self.cluster, name, version, "activation"))
+        kind, role = ("blob", "activation") if self.part == "forward" else ("gradient_blob", "gradient")
+        self.graph.add_node(made, **blob_attributes(kind, self.part, self.cluster, name, version, role))
         return made
 
     def add(self, index: int, op: Op, read: Sequence[int], written: Sequence[int]) -> str:
         """Add one operator with its blobs and edges; its nested nets too. Returns its identifier."""
         node = f"{self.prefix}op_{index}"
-        kind = "gradient_op" if op.proto.is_gradient_op else "op"
+        kind = "gradient_op" if op.proto.is_gradient_op or self.part == "gradient" else "op"
         self.graph.add_node(node, **op_attributes(kind, self.part, self.cluster, index, op))
         both = set(op.inputs).intersection(op.outputs)
         for slot, (name, version) in enumerate(zip(op.inputs, read, strict=True)):
-            join(self.graph, self.blob(name, version), node, "forward", slot, in_place=name in both)
+            join(self.graph, self.blob(name, version), node, self.part, slot, in_place=name in both)
         for slot, (name, version) in enumerate(zip(op.outputs, written, strict=True)):
             blob = self.blob(name, version)
             self.graph.nodes[blob]["in_place"] = name in both
-            join(self.graph, node, blob, "forward", slot, in_place=name in both)
+            join(self.graph, node, blob, self.part, slot, in_place=name in both)
         self._control(op.proto, node)
         if op.proto.name:
             self.made_by_name[op.proto.name] = node
@@ -269,10 +271,9 @@ def _add_inner(graph: Graph, key: str, part: str, net: NetDef, pending: list[tup
         made = drawn.add(index, op, read, written)
         pending.append((made, key, op.proto))
         first = first or made
-    given = set(net.external_input)
-    for (name, version), blob in drawn.blobs.items():
+    for (_, version), blob in drawn.blobs.items():
         if version == 0 and not graph.in_degree(blob):
-            graph.nodes[blob]["role"] = "input" if name in given or not given else "activation"
+            graph.nodes[blob]["role"] = "input"
     _mark_several(graph, drawn)
     return first
 

@@ -163,9 +163,9 @@ def state_lines(trace: Trace, position: int) -> Iterator[str]:
     yield "  forward ops        " + ", ".join(f"{count} {name}" for name, count in counts.items())
     yield f"  gradient ops       {state.gradient_op_count}"
     if state.g_output or state.g_input:
-        yield f"  g_output           {listed([spoken(each) for each in state.g_output])}"
-        yield f"  g_input            {listed([spoken(each) for each in state.g_input])}"
-        yield f"  locally generated  {listed(state.locally_generated_blobs)}"
+        yield f"  g_output           {visible(listed([spoken(each) for each in state.g_output]))}"
+        yield f"  g_input            {visible(listed([spoken(each) for each in state.g_input]))}"
+        yield f"  locally generated  {visible(listed(state.locally_generated_blobs))}"
     yield from _part("gradient frontier", [versioned(*each) for each in state.gradient_frontier.items()])
     generators = [
         f"{versioned(blob, version)}: {'; '.join(map(repr, found))}"
@@ -227,7 +227,7 @@ def summary_lines(trace: Trace) -> Iterator[str]:
 
 
 def _pairs(trace: Trace, most: int = 12) -> str:
-    pairs = [f"{visible(blob)} → {spoken(gradient)}" for blob, gradient in trace.input_to_grad.items()]
+    pairs = [visible(f"{blob} → {spoken(gradient)}") for blob, gradient in trace.input_to_grad.items()]
     shown = ", ".join(shortened(pair, 80) for pair in pairs[:most])
     return shown + (f" and {len(pairs) - most} more" if len(pairs) > most else "") if pairs else "none"
 

@@ -46,7 +46,9 @@ def rows_of(workspace: Workspace, trace: Trace | None) -> Iterator[dict[str, Any
 def figures_of(health: Health) -> dict[str, Any]:
     """Shape, dtype and figures of one value."""
     found = {name: getattr(health, name) for name in FIGURES}
-    finite = {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in found.items()}
+    finite = {
+        name: None if isinstance(value, float) and not isfinite(value) else value for name, value in found.items()
+    }
     return {"shape": list(health.shape), **finite}
 
 
