@@ -8,6 +8,7 @@ many digits; else in float32 with larger steps and the noise that they leave.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,13 +26,12 @@ from gradviz.ops.dtypes import float64_for_float32
 from gradviz.ops.records import GradientSlice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 SMALL = 64
 """Up to so many elements a blob is checked element by element unless asked otherwise."""
-SAMPLE = 8
-"""So many elements are checked of larger ones, beside the projections."""
-PROJECTIONS = 4
+PROJECTIONS = 3
+"""So many random directions are tried in larger ones; where one fails, the element is searched for by halves."""
 FLOOR = 1e-3
 """Derivatives smaller than this count as this large in relative errors."""
 
@@ -72,7 +72,7 @@ class GradientRow:
         numeric: the derivative there by central difference.
         analytic: the derivative there as the gradient operators computed it.
         checked: how many derivatives were compared.
-        method: `elements`, or `projections` (and a sample of elements).
+        method: `elements`, or `projections`.
         dtype: in which floats.
         reason: why it fails; empty where it agrees.
     """
@@ -144,9 +144,9 @@ def check_gradients(
         ys: what gradients are asked of, as for `trace`.
         wrt: the blobs whose gradients are checked: inputs, or blobs that the net makes. None: every float blob that the
             net reads from outside and that has a gradient.
-        elements: True checks every element; False projects on random directions, whatever the size; None does the
-            former with up to 64 elements and the latter, with a sample of elements, beyond.
-        seed: of random operators (each evaluation draws the same numbers), directions and samples.
+        elements: True checks every element; False projects on random directions, whatever the size, and looks for an
+            element only where that fails; None does the former with up to 64 elements and the latter beyond.
+        seed: of random operators (each evaluation draws the same numbers) and directions.
         step: of the central difference; None chooses.
         rtol: difference allowed relative to the larger derivative; None chooses.
         atol: difference allowed anyway; None chooses.
@@ -352,8 +352,8 @@ def _check(
     if gradient.shape != x.shape:
         return GradientRow(blob, reason=f"the gradient has shape {list(gradient.shape)}, the blob {list(x.shape)}")
     every = elements or (elements is None and x.size <= SMALL)
-    directions = _units(x, range(x.size)) if every else _directions(x, elements is None, random)
-    found = [_derivative(function, blob, x, gradient, *direction, precision) for direction in directions]
+    measure = partial(_derivative, function, blob, x, gradient, precision)
+    found = [measure(*unit) for unit in _units(x)] if every else _project(measure, x, random)
     method = "elements" if every else "projections"
     return _row(function, blob, function.version(blob), found, method, precision)
 
@@ -370,19 +370,46 @@ def _why_not(function: _Function, blob: str, x: Any) -> str:
     return ""
 
 
-def _units(x: Any, flat: Iterable[int]) -> Iterator[tuple[tuple[int, ...] | None, Any]]:
-    for i in flat:
-        index = tuple(int(each) for each in np.unravel_index(i, x.shape)) if x.ndim else ()
+def _units(x: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    for i in range(x.size):
+        index = _index(x, i)
         unit = np.zeros(x.shape)
         unit[index] = 1.0
         yield index, unit
 
 
-def _directions(x: Any, with_sample: bool, random: np.random.Generator) -> Iterator[tuple[tuple[int, ...] | None, Any]]:
+def _index(x: Any, flat: int) -> tuple[int, ...]:
+    return tuple(int(each) for each in np.unravel_index(flat, x.shape)) if x.ndim else ()
+
+
+def _project(measure: Callable[..., _Derivative], x: Any, random: np.random.Generator) -> list[_Derivative]:
+    """Derivatives along random directions, and where one fails that of an element which is to blame."""
+    found: list[_Derivative] = []
     for _ in range(PROJECTIONS):
-        yield None, random.choice([-1.0, 1.0], x.shape) / np.sqrt(x.size)
-    if with_sample:
-        yield from _units(x, random.choice(x.size, SAMPLE, replace=False))
+        direction = random.choice([-1.0, 1.0], x.shape) / np.sqrt(max(x.size, 1))
+        found.append(measure(None, direction))
+        if found[-1].excess > 0:
+            return [*found, _to_blame(measure, x, direction)]
+    return found
+
+
+def _to_blame(measure: Callable[..., _Derivative], x: Any, direction: Any) -> _Derivative:
+    """Halve a direction that fails, always going on with the half that differs more, down to one element."""
+    low, high = 0, x.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        halves = [measure(None, _part(direction, *span)) for span in ((low, middle), (middle, high))]
+        low, high = (low, middle) if halves[0].gap >= halves[1].gap else (middle, high)
+    index = _index(x, low)
+    unit = np.zeros(x.shape)
+    unit[index] = 1.0
+    return measure(index, unit)
+
+
+def _part(direction: Any, low: int, high: int) -> Any:
+    part = np.zeros(direction.size)
+    part[low:high] = direction.reshape(-1)[low:high]
+    return part.reshape(direction.shape)
 
 
 def _derivative(
@@ -390,9 +417,9 @@ def _derivative(
     blob: str,
     x: Any,
     gradient: Any,
+    precision: Precision,
     index: tuple[int, ...] | None,
     direction: Any,
-    precision: Precision,
 ) -> _Derivative:
     size = abs(float(x[index])) if index is not None else float(np.sqrt(np.square(x, dtype=np.float64).mean()))
     h = precision.step * max(1.0, size if np.isfinite(size) else 1.0)

@@ -68,14 +68,15 @@ def test_a_wrong_gradient_of_a_large_blob_is_found_by_projection(my_op):
     (row,) = report.rows
     assert not report.ok
     assert row.method == "projections"
-    assert row.checked < 20
+    assert row.worst_index == (37,)
+    assert row.analytic - row.numeric == pytest.approx(1, rel=1e-4)
 
 
 def test_projections_alone_or_every_element_on_request(my_op):
     my_op(lambda xp, x: x**2, lambda xp, x, dy: 2 * x * dy)
     feeds = {"x": np.linspace(-1, 1, 100, dtype=np.float32)}
     assert check_gradients(one_op(), feeds, ["y"], elements=True).rows[0].checked == 100
-    assert check_gradients(one_op(), feeds, ["y"], elements=False).rows[0].checked == 4
+    assert check_gradients(one_op(), feeds, ["y"], elements=False).rows[0].checked == 3
     assert check_gradients(one_op(), feeds, ["y"]).ok
 
 
