@@ -330,7 +330,7 @@ def _skipped(scene: Scene, index: int) -> Iterator[str]:
 def _answered(scene: Scene, index: int) -> Iterator[str]:
     op = scene.op(index)
     arrived = [f"{name} has {spoken(g)}" for name, g in zip(op.outputs, scene.g_output(index), strict=True) if g]
-    yield f"Its rule was asked, because of what it writes {joined(arrived)}."
+    yield f"Its rule was asked, as gradients arrived at what it writes: {joined(arrived)}."
     made = scene.made(index)
     if not isinstance(made, Make):
         return

@@ -69,6 +69,22 @@ def repairs(shop: Workshop, index: int) -> Iterator[Remedy]:
             waiting += [(_changed(definition, fix.on_op), (*fixes, fix)) for fix in further]
 
 
+def later_refusals(shop: Workshop, index: int) -> list[str]:
+    """What the rule would refuse next, fix after fix, once its first refusal is mended."""
+    definition = shop.scene.op(index).proto
+    refusal = None if definition.type in ("If", "While", "Do") else _refusal(shop, index, definition)
+    found: list[str] = []
+    while refusal is not None and len(found) < _MOST_FIXES:
+        fix = next(_fixes(shop, index, definition, refusal), None)
+        if fix is None:
+            break
+        definition = _changed(definition, fix.on_op)
+        refusal = _refusal(shop, index, definition)
+        if refusal is not None:
+            found.append(str(refusal))
+    return found
+
+
 def _changed(definition: OperatorDef, change: Callable[[OperatorDef], None]) -> OperatorDef:
     made = OperatorDef()
     made.CopyFrom(definition)
