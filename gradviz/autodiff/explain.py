@@ -246,9 +246,8 @@ def _reader(scene: Scene, blob: str, index: int | None) -> str:
 
 def _gradient(scene: Scene, generator: Generator) -> str:
     ops = [each for each in (generator.op, generator.op_indices, generator.op_values) if each is not None]
-    made = joined(
-        [f"gradient op {each} ({scene.walk.recording.gradient_ops[each].type})" for each in dict.fromkeys(ops)]
-    )
+    types = [f"gradient op {each} ({scene.walk.recording.gradient_ops[each].type})" for each in dict.fromkeys(ops)]
+    made = joined(types)
     by = f", made by {made}" if ops else ", passed straight through"
     if generator.kind == "dense":
         return f"dense gradient {generator.gradient}{by}"

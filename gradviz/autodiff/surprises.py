@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff.events import Seed
+from gradviz.autodiff.coverage import coverage
+from gradviz.autodiff.events import Seed, spoken
+from gradviz.autodiff.mending.workshop import Workshop, asks_for
+from gradviz.autodiff.scene import Scene, joined, shortened
+from gradviz.autodiff.silent import silent_errors
 from gradviz.autodiff.targets import known_blobs, nearest
+from gradviz.autodiff.type_names import ADD_ONS, similar_types
+from gradviz.ops.arguments import values
+from gradviz.ops.registry import lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gradviz.autodiff.remedies import Remedy
+    from gradviz.autodiff.silent import Silent
     from gradviz.autodiff.trace import Trace
+
+_MOST_OF_A_KIND = 8
 
 
 class TraceWarning(str):
@@ -46,25 +56,206 @@ class TraceWarning(str):
 
 
 def warnings_about(trace: Trace) -> list[TraceWarning]:
-    """What a user should know of a walk, gravest first."""
-    return _unknown_ys(trace)
+    """What a user should know of a walk, gravest first; of many warnings of one kind the first eight."""
+    scene = Scene.of(trace)
+    found = [
+        *_unknown_ys(trace, scene),
+        *_silent(scene),
+        *_test_mode(scene),
+        *_lost_given(trace, scene),
+        *_counted_twice(scene),
+        *_softmax_of_ones(scene),
+        *_zeros_added(scene),
+        *_loops(scene),
+        *_unknown_types(scene),
+        *(_frozen(scene) if trace.error is None else ()),
+    ]
+    return _not_too_many(found)
 
 
-def _unknown_ys(trace: Trace) -> list[TraceWarning]:
-    warnings = []
-    known: set[str] | None = None
-    for y in trace.ys:
-        if y in trace.recording.frontier and not _added_by_seed(trace, y):
-            continue
-        known = known_blobs(trace.net) if known is None else known
-        near = nearest(y, known - {y})
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        text = f"y {y!r} is not a blob of this net: nothing gets a gradient through it{hint}"
-        warnings.append(TraceWarning(text, "unknown_y", blob=y))
-    return warnings
+def _not_too_many(warnings: list[TraceWarning]) -> list[TraceWarning]:
+    counts: dict[str, int] = {}
+    kept = []
+    for each in warnings:
+        counts[each.kind] = counts.get(each.kind, 0) + 1
+        if counts[each.kind] <= _MOST_OF_A_KIND:
+            kept.append(each)
+    more = {kind: count - _MOST_OF_A_KIND for kind, count in counts.items() if count > _MOST_OF_A_KIND}
+    return kept + [
+        TraceWarning(f"and {count:,} more warnings of the kind {kind}", kind) for kind, count in more.items()
+    ]
 
 
-def _added_by_seed(trace: Trace, y: str) -> bool:
+# The ys.
+
+
+def _unknown_ys(trace: Trace, scene: Scene) -> Iterator[TraceWarning]:
     start = len(trace.ops)
     seeds = trace.events[start : start + len(trace.ys)]
-    return any(isinstance(event, Seed) and event.blob == y and event.added for event in seeds)
+    added = {event.blob for event in seeds if isinstance(event, Seed) and event.added}
+    unknown = [y for y in trace.ys if y in added or y not in trace.recording.frontier]
+    known = known_blobs(trace.net) if unknown else set()
+    alone = " and no parameter gets one at all" if len(unknown) == len(trace.ys) else ""
+    for y in unknown:
+        near = nearest(y, known - {y})
+        hint = f"; did you mean {joined(near, 'or')}?" if near else ""
+        text = f"y {y!r} is not a blob of this net: nothing gets a gradient through it{alone}{hint}"
+        shop = Workshop(scene)
+        remedies = [
+            shop.remedy(f"Ask for the gradient of {name} in place of {y}", "", lambda net: None, asks_for(y, name))
+            for name in near
+        ]
+        yield TraceWarning(text, "unknown_y", blob=y, remedies=remedies)
+
+
+def _lost_given(trace: Trace, scene: Scene) -> Iterator[TraceWarning]:
+    for y, given in trace.ys.items():
+        now = scene.walk.gradient_map.get(y)
+        if given is None or now is None or now == given or not scene.generators(y, scene.last_version(y)):
+            continue
+        readers = scene.readers(y, scene.last_version(y))
+        yield TraceWarning(
+            f"the gradient given for {y}, {spoken(given)}, is lost: {scene.all_named(readers)} on the way to another y "
+            f"also give{'s' if len(readers) == 1 else ''} it one, and {spoken(now)} takes its place instead of being "
+            "added; add the two in the net, or ask for the gradient of one sum",
+            "given_gradient_lost",
+            blob=y,
+        )
+
+
+def _counted_twice(scene: Scene) -> Iterator[TraceWarning]:
+    """A y that another y is made of: its ones are added to what comes from above."""
+    for y, given in scene.walk.ys.items():
+        if given is not None:
+            continue
+        makers = scene.generators(y, scene.last_version(y))
+        above = [index for index, _ in makers if index is not None]
+        if above:
+            yield TraceWarning(
+                f"y {y} is also on the way to another y, through {scene.all_named(above)}: its own ones and the "
+                "gradient from there are added, so it counts twice; leave it out of the ys unless that is meant",
+                "y_counts_twice",
+                blob=y,
+            )
+
+
+def _softmax_of_ones(scene: Scene) -> Iterator[TraceWarning]:
+    for y, given in scene.walk.ys.items():
+        writer = scene.writer(y, scene.last_version(y)) if given is None and scene.knows(y) else None
+        if writer is not None and scene.op(writer).type == "Softmax" and not scene.readers(y, scene.last_version(y)):
+            yield TraceWarning(
+                f"y {y} is what {scene.named(writer)} writes: with a gradient of ones every gradient below it is zero, "
+                "as the rows of a softmax always add up to one; ask for the gradient of a loss",
+                "softmax_of_ones",
+                writer,
+                y,
+            )
+
+
+# Gradients that are wrong.
+
+
+def _silent(scene: Scene) -> Iterator[TraceWarning]:
+    for each in silent_errors(scene):
+        yield TraceWarning(each.text, each.kind, each.op_index, each.blob, list(_apart(scene, each)))
+
+
+def _apart(scene: Scene, silent: Silent) -> Iterator[Remedy]:
+    """Outputs of their own for an operator that works in place."""
+    from gradviz.autodiff.mending.repairs import own_output_remedies
+
+    if silent.culprit is not None:
+        op = scene.op(silent.culprit)
+        if set(op.inputs).intersection(op.outputs):
+            yield from own_output_remedies(Workshop(scene), silent.culprit)
+
+
+def _test_mode(scene: Scene) -> Iterator[TraceWarning]:
+    from gradviz.autodiff.mending.substitutes import frozen_batch_norm
+
+    for index, op in enumerate(scene.ops, scene.offset):
+        if op.type != "SpatialBN" or not values(op.proto).get("is_test") or not scene.entered(index):
+            continue
+        if len(op.inputs) < 5:
+            continue
+        mean, variance = op.inputs[3], op.inputs[4]
+        yield TraceWarning(
+            f"{scene.named(index)} runs in test mode, and the gradient of Caffe2 is wrong there: SpatialBNGradient "
+            f"reads {mean} and {variance} in place of the saved statistics of a batch, and takes the variance "
+            f"{variance} for an inverse standard deviation, so the gradients of {joined(op.inputs[:2])} and of "
+            f"everything below are off; {op.inputs[1]} and {op.inputs[2]} get gradients, {mean} and {variance} get none and must be fed; "
+            "AffineChannel does the same as a frozen batch norm, with a right gradient",
+            "batch_norm_in_test_mode",
+            index,
+            op.inputs[0],
+            list(frozen_batch_norm(Workshop(scene), index)),
+        )
+
+
+def _zeros_added(scene: Scene) -> Iterator[TraceWarning]:
+    for index, op in enumerate(scene.ops, scene.offset):
+        if op.type != "ZeroGradient" or not op.inputs:
+            continue
+        blob = op.inputs[0]
+        if len(scene.generators(blob, scene.reads(index)[blob])) > 1:
+            yield TraceWarning(
+                f"{scene.named(index)} freezes nothing: its zeros are added to the other gradients of {blob}; "
+                "StopGradient between the blob and its readers stops them",
+                "zero_gradient_added",
+                index,
+                blob,
+            )
+
+
+def _loops(scene: Scene) -> Iterator[TraceWarning]:
+    for index, op in enumerate(scene.ops, scene.offset):
+        if op.type == "While" and scene.made(index) is not None:
+            only_read = [name for name in op.inputs[1:] if name not in op.outputs and scene.walk.gradient_map.get(name)]
+            if only_read:
+                yield TraceWarning(
+                    f"{scene.named(index)} reads {shortened(only_read)} in every round, but the gradients of the "
+                    "rounds are not added up: only that of the round that is gone through last is left",
+                    "loop_gradient",
+                    index,
+                    only_read[0],
+                )
+
+
+# What else is worth a word.
+
+
+def _unknown_types(scene: Scene) -> Iterator[TraceWarning]:
+    first: dict[str, int] = {}
+    for index, op in enumerate(scene.ops, scene.offset):
+        if op.type not in first and lookup(op.type) is None:
+            first[op.type] = index
+    for index in first.values():
+        if scene.error is None or scene.error.op_index != index:
+            yield TraceWarning(unknown_type(scene, index), "unknown_type", index)
+
+
+def unknown_type(scene: Scene, index: int) -> str:
+    """What to say of an operator whose type nobody knows."""
+    type = scene.op(index).type
+    near = similar_types(type)
+    of = f"; it belongs to {ADD_ONS[type]}" if type in ADD_ONS else ""
+    class_name = "; names that end in Op are those of C++ classes" if type.endswith("Op") else ""
+    hint = f"; did you mean {joined(near, 'or')}?" if near else ""
+    return f"{scene.named(index)}: there is no operator type {type}{of}{class_name}{hint}"
+
+
+def _frozen(scene: Scene) -> Iterator[TraceWarning]:
+    found = coverage(scene)
+    if not found.frozen or not any(scene.knows(y) for y in scene.walk.ys):
+        return
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in found.frozen.items():
+        by_reason.setdefault(reason, []).append(name)
+    reasons = [f"{shortened(names, 6)}: {reason}" for reason, names in by_reason.items() if reason]
+    total = len(found.frozen) + len(found.trained)
+    trained = f"trained: {shortened(list(found.trained), 6)}" if found.trained else "nothing is trained"
+    yield TraceWarning(
+        f"{len(found.frozen)} of {total} parameters get no gradient ({trained}): {'; '.join(reasons[:4])}",
+        "frozen_parameters",
+        blob=next(iter(found.frozen)),
+    )

@@ -69,6 +69,15 @@ def repairs(shop: Workshop, index: int) -> Iterator[Remedy]:
             waiting += [(_changed(definition, fix.on_op), (*fixes, fix)) for fix in further]
 
 
+def own_output_remedies(shop: Workshop, index: int) -> Iterator[Remedy]:
+    """An output of its own for an operator that works in place, whatever its rule says."""
+    op = shop.scene.op(index)
+    for j, blob in enumerate(op.outputs):
+        if blob in op.inputs:
+            for fix in _own_output(shop, index, op, j):
+                yield _remedy(shop, index, (fix,))
+
+
 def later_refusals(shop: Workshop, index: int) -> list[str]:
     """What the rule would refuse next, fix after fix, once its first refusal is mended."""
     definition = shop.scene.op(index).proto

@@ -155,6 +155,38 @@ def _matmul_for_fc(shop: Workshop, op: Op) -> tuple[str, str, list[OperatorDef]]
     )
 
 
+def frozen_batch_norm(shop: Workshop, index: int) -> Iterator[Remedy]:
+    """A batch norm in test mode as AffineChannel, whose factor and offset are worked out from the statistics."""
+    op = shop.scene.op(index)
+    if len(op.inputs) != 5 or len(op.outputs) != 1:
+        return
+    source, scale, bias, mean, variance = op.inputs
+    given = values(op.proto)
+    epsilon = float(given.get("epsilon", 1e-5))
+    order = {"order": given["order"]} if "order" in given else {}
+    words = ("mean", "var", "eps", "var_eps", "inv_std", "factor", "shift", "offset")
+    m, v, eps, total, inverse, factor, shift, offset = (shop.fresh(f"{op.outputs[0]}_{word}") for word in words)
+    ops = [
+        edits.make_op("StopGradient", [mean], [m]),
+        edits.make_op("StopGradient", [variance], [v]),
+        edits.make_op("ConstantFill", [v], [eps], value=epsilon),
+        edits.make_op("Add", [v, eps], [total]),
+        edits.make_op("Rsqrt", [total], [inverse]),
+        edits.make_op("StopGradient", [inverse], [inverse]),
+        edits.make_op("Mul", [scale, inverse], [factor]),
+        edits.make_op("Mul", [m, factor], [shift]),
+        edits.make_op("Sub", [bias, shift], [offset]),
+        edits.make_op("AffineChannel", [source, factor, offset], op.outputs, is_learnable=1, **order),
+    ]
+    for each in ops if op.proto.HasField("device_option") else ():
+        each.device_option.CopyFrom(op.proto.device_option)
+    yield shop.remedy(
+        f"Replace {shop.scene.named(index)} by AffineChannel, factor and offset worked out from {mean} and {variance}",
+        f"The result is the same, and the gradients of {source}, {scale} and {bias} are right.",
+        lambda net: edits.replace(net, index, *ops),
+    )
+
+
 _REWRITINGS: dict[str, Callable[..., tuple[str, str, list[OperatorDef]] | None]] = {
     "AliasWithName": _renamed_to("Alias", "Alias shares memory in the same way and passes its gradient on.", 1),
     "ConvRelu": _conv_relu,
