@@ -17,12 +17,31 @@ if TYPE_CHECKING:
 BAD_NEWS, BAD_QUESTION, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
+class _ReaderGone(Exception):  # noqa: N818
+    """Whoever read stdout went away."""
+
+
+class _Interrupted(Exception):  # noqa: N818
+    """Ctrl-C was pressed."""
+
+
 class Commands(click.RichGroup):
     """A group whose commands return an exit code (None is 0) and may raise the errors of gradviz."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which they were added: what is needed most stands first."""
         return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what Click would answer in its own way is hidden from it."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            raise _ReaderGone from error
+        except KeyboardInterrupt as error:
+            raise _Interrupted from error
+        return code
 
     def main(
         self,
@@ -43,14 +62,13 @@ class Commands(click.RichGroup):
     ) -> int:
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-            sys.stdout.flush()
         except click.ClickException as error:
             error.show()
             return error.exit_code
-        except (click.Abort, KeyboardInterrupt):
+        except (click.Abort, KeyboardInterrupt, _Interrupted):
             say("interrupted")
             return INTERRUPTED
-        except BrokenPipeError:
+        except (BrokenPipeError, _ReaderGone):
             _close_stdout()
             return BROKEN_PIPE
         except GradvizError as error:

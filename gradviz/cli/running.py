@@ -84,14 +84,20 @@ def run_command(
 
 
 def _planned(model: Model, ys: Any, *, told: bool) -> Plan | None:
-    """The net made ready to run; stderr hears which ys were chosen. None where given ys can get no gradients."""
+    """The net made ready to run; stderr hears which ys were chosen.
+
+    None where no gradients can be built of the ys that the user `told`; other ys are then done without.
+    """
     from gradviz.execute import Plan
 
     try:
         plan = Plan(model, ys)
     except GradientError as error:
-        say(f"the walk failed: {error} (--no-gradients runs the net alone)")
-        return None
+        say(f"the walk failed: {error}")
+        if told:
+            return None
+        say("note: the net runs without gradients")
+        plan = Plan(model, ())
     if plan.trace is not None and not told and plan.trace.chosen != "given":
         say(f"ys: {listed(list(plan.trace.ys))} ({plan.trace.chosen}; choose others with --ys)")
     for warning in plan.trace.warnings if plan.trace is not None else ():

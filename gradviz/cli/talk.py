@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_OFTEN = 0.1
+_OFTEN, _LONG = 0.1, 0.4
 
 
 def say(text: str) -> None:
@@ -29,13 +29,18 @@ class _Progress:
     """The line that is being overwritten on the terminal, if there is one."""
 
     shown = 0
+    started = 0.0
     last = 0.0
 
 
 def progress(text: str) -> None:
-    """Say how far it is, on a line of the terminal that is overwritten; nothing where stderr is no terminal."""
+    """Say how far it is, on a line of the terminal that is overwritten; nothing where stderr is no terminal.
+
+    What is done at once says nothing either.
+    """
     now = time.monotonic()
-    if not sys.stderr.isatty() or now - _Progress.last < _OFTEN:
+    _Progress.started = _Progress.started or now
+    if not sys.stderr.isatty() or now - _Progress.started < _LONG or now - _Progress.last < _OFTEN:
         return
     _Progress.last = now
     text = on_one_line(text)[:78]
@@ -44,7 +49,8 @@ def progress(text: str) -> None:
 
 
 def clear_progress() -> None:
-    """Wipe the line of `progress` away."""
+    """Wipe the line of `progress` away; what comes next starts anew."""
+    _Progress.started = 0.0
     if _Progress.shown:
         print(f"\r{'':<{_Progress.shown}}\r", end="", file=sys.stderr, flush=True)
         _Progress.shown = 0

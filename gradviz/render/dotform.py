@@ -186,8 +186,10 @@ def _node_attributes(node: str, first: str, data: dict[str, Any], look: Look, pa
 
 def _label(first: str, below: list[str], data: dict[str, Any], look: Look, palette: Palette) -> str:
     text = markup(first)
-    lines = [f"<B>{text}</B>" if "type" in data else text]
-    lines += [f'<FONT POINT-SIZE="8.5" COLOR="{palette.quiet}">{markup(note)}</FONT>' for note in below]
+    is_op = "type" in data
+    lines = [f"<B>{text}</B>" if is_op else text]
+    air = "" if is_op else '<FONT POINT-SIZE="10.5"> </FONT>'  # keeps the line clear of the version above it
+    lines += [f'<FONT POINT-SIZE="8.5" COLOR="{palette.quiet}">{markup(note)}</FONT>{air}' for note in below]
     joined = "<BR/>".join(lines)
     return f'<FONT COLOR="{palette.quiet}">{joined}</FONT>' if look.faded else joined
 

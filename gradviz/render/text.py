@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.autodiff.events import PHASES, listed, spoken, versioned
 from gradviz.autodiff.generators import Generator
-from gradviz.autodiff.targets import nearest
 from gradviz.errors import GradientError, GradvizError
+from gradviz.nets.words import nearest
 from gradviz.ops.records import GradientOp, GradientSlice, Op
 from gradviz.render.escape import shortened, visible
 from gradviz.render.progress import states_at

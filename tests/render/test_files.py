@@ -114,7 +114,7 @@ def test_nothing_is_written_over_the_opened_file(tmp_path: Path) -> None:
 def test_a_failure_leaves_the_old_file(trace: gradviz.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "net.svg"
     path.write_text("old")
-    with pytest.raises(GradvizError, match="could not draw|no layout engine"):
+    with pytest.raises(GradvizError, match="no layout engine"):
         export(trace, path, drawing=Drawing(engine="magic"))
     assert path.read_text() == "old"
     monkeypatch.setattr(os, "fsync", _full)
