@@ -151,4 +151,6 @@ def keep(session: Session) -> Path | None:
     """Save where a session stands, for the next time the same net is opened; None where that cannot be written."""
     from gradviz.debug import saved
 
+    while session.parent is not None:
+        session = session.parent
     return saved.save(session)

@@ -11,10 +11,10 @@ from gradviz.tui.panes.gradient import GradientPane
 from gradviz.tui.panes.state import StatePane
 
 if TYPE_CHECKING:
-    from gradviz.tui.debug import DebugScreen
+    from gradviz.tui.moving import Moving
 
 
-def selection(screen: DebugScreen) -> tuple[str, str]:
+def selection(screen: Moving) -> tuple[str, str]:
     """What is selected where the focus is: what it is called, and its text."""
     focused, desk = screen.focused, screen.desk
     if isinstance(focused, ForwardPane) and focused.count:

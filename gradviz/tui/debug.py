@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Container
-from textual.screen import Screen
 
 from gradviz.debug.breakpoints import Breakpoint
-from gradviz.errors import GradvizError
-from gradviz.tui import keys, words
+from gradviz.tui import keys
 from gradviz.tui.desk import Desk
 from gradviz.tui.lines import LineView
+from gradviz.tui.opening import Opening
 from gradviz.tui.panes.algorithm import VISIT_PHASES, AlgorithmPane
 from gradviz.tui.panes.forward import ForwardPane
 from gradviz.tui.panes.gradient import GradientPane
@@ -22,23 +21,17 @@ from gradviz.tui.panes.state import StatePane
 from gradviz.tui.panes.timeline import Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.widget import Widget
 
-    from gradviz.debug import Session, Stop
+    from gradviz.debug import Session
 
 PANES = ("forward", "algorithm", "state", "gradient", "graph", "timeline")
 """Ids of the panes, in the order in which tab goes through them."""
 
-_MOST = 9_999_999
-"""No count is larger."""
 
-
-class DebugScreen(Screen[None]):
+class DebugScreen(Opening):
     """Where am I, what just happened, and why."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.BINDINGS]
@@ -52,10 +45,7 @@ class DebugScreen(Screen[None]):
     AUTO_FOCUS: ClassVar[str | None] = ""
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.desk = Desk(session)
-        self.count = 0
-        self.pattern = ""
+        super().__init__(session)
         self._one = "algorithm"
 
     # What is on it.
@@ -87,11 +77,6 @@ class DebugScreen(Screen[None]):
         self.redraw()
 
     @property
-    def session(self) -> Session:
-        """What is debugged."""
-        return self.desk.session
-
-    @property
     def small(self) -> bool:
         """Whether there is room for one pane only."""
         return self.has_class("-tiny") or self.has_class("-low")
@@ -112,7 +97,7 @@ class DebugScreen(Screen[None]):
     def _draw_hints(self) -> None:
         hints: keys.Hints = keys.HINTS
         if self.small:
-            hints = (("tab", "next pane (small terminal)", "turn(1)"), *hints)
+            hints = (("tab", "small: next pane", "turn(1)"), *hints)
         elif isinstance(self.focused, GraphPane):
             hints = (("+ -", "hops", "hops(1)"), ("enter", "go there", "choose"), *hints)
         elif isinstance(self.focused, StatePane):
@@ -123,243 +108,9 @@ class DebugScreen(Screen[None]):
             hints = (("z", "fold", "fold"), ("enter", "go there", "choose"), *hints)
         elif isinstance(self.focused, ForwardPane):
             hints = (("t", "run to here", "run_to"), ("enter", "go there", "choose"), *hints)
+        by_key = {hint[0]: hint for hint in reversed(hints)}
+        hints = tuple(dict.fromkeys(by_key[hint[0]] for hint in hints))
         self.query_one(Hints).draw(hints, keys.TAIL)
-
-    # Counts, as in vi.
-
-    def on_key(self, event: events.Key) -> None:
-        digit = event.character if event.character and event.character in "0123456789" else ""
-        if digit and (self.count or digit != "0"):
-            self.count = min(self.count * 10 + int(digit), _MOST)
-            event.stop()
-            self.query_one(Header).draw(self.desk, str(self.count))
-
-    def take_count(self) -> int:
-        """The count that was typed, 1 without one; it is used up."""
-        count, self.count = self.count, 0
-        return count or 1
-
-    # Moving.
-
-    def travel(self, move: Callable[[], Stop]) -> None:
-        """Let the session move, then show where it is."""
-        before = self.session.position
-        try:
-            stop = move()
-        except GradvizError as error:
-            self.complain(str(error))
-            return
-        self.desk.arrived(stop, before)
-        self.redraw()
-
-    def complain(self, text: str) -> None:
-        """Say what is wrong, in one line."""
-        self.notify(words.prose(text, 80), severity="error", markup=False)
-        self.query_one(Header).draw(self.desk)
-
-    def say(self, text: str) -> None:
-        """Say what was done, in one line."""
-        self.notify(words.prose(text, 80), timeout=3, markup=False)
-
-    def action_step(self) -> None:
-        count = self.take_count()
-        self.travel(lambda: self.session.step(count))
-
-    def action_back(self) -> None:
-        count = self.take_count()
-        self.travel(lambda: self.session.back(count))
-
-    def action_phase(self) -> None:
-        count = self.take_count()
-        self.travel(lambda: self.session.step_phase(count))
-
-    def action_phase_back(self) -> None:
-        count = self.take_count()
-        self.travel(lambda: self.session.back_phase(count))
-
-    def action_op(self) -> None:
-        count = self.take_count()
-        self.travel(lambda: self.session.step_op(count))
-
-    def action_op_back(self) -> None:
-        count = self.take_count()
-        self.travel(lambda: self.session.back_op(count))
-
-    def action_out(self) -> None:
-        count = self.take_count()
-        self.travel(lambda: self.session.out(count))
-
-    def action_start(self) -> None:
-        count = self.take_count()
-        self.travel(lambda: self.session.to_start_of_op(count))
-
-    def action_run(self) -> None:
-        self._repeat(self.take_count(), self.session.run)
-
-    def action_run_back(self) -> None:
-        self._repeat(self.take_count(), self.session.run_back)
-
-    def _repeat(self, count: int, move: Callable[[], Stop]) -> None:
-        def moves() -> Stop:
-            stop = move()
-            for _ in range(count - 1):
-                if stop.reason not in ("breakpoint", "watch"):
-                    break
-                stop = move()
-            return stop
-
-        self.travel(moves)
-
-    def action_first(self) -> None:
-        self.take_count()
-        self.travel(self.session.to_start)
-
-    def action_last(self) -> None:
-        self.take_count()
-        self.travel(self.session.to_end)
-
-    def action_run_to(self) -> None:
-        self.take_count()
-        self.travel(lambda: self.session.run_to_op(self.desk.op))
-
-    # Breakpoints and watches.
-
-    def action_breakpoint(self) -> None:
-        self.take_count()
-        blob = self._selected_blob()
-        self.toggle(Breakpoint("op", self.desk.op) if blob is None else Breakpoint("blob", blob))
-
-    def toggle(self, breakpoint: Breakpoint) -> None:
-        """Set or remove a breakpoint, and show it."""
-        there = self.session.toggle(breakpoint)
-        if breakpoint.kind != "op":
-            self.say(f"breakpoint on {breakpoint} {'set' if there else 'removed'}")
-        self._redraw_panes("forward", "timeline")
-
-    def _redraw_panes(self, *names: str) -> None:
-        """Draw panes anew where they stand: nothing scrolls."""
-        for name in names:
-            self.query_one(f"#{name}").refresh()
-
-    def action_breakpoints(self) -> None:
-        from gradviz.tui.screens.breakpoints import BreakpointsScreen
-
-        self.take_count()
-        self.app.push_screen(BreakpointsScreen(self.session), lambda _: self.redraw())
-
-    def action_watch(self) -> None:
-        self.take_count()
-        blob = self._selected_blob()
-        if blob is not None:
-            self._watch(blob)
-            return
-        from gradviz.tui.screens.prompt import Prompt
-
-        own = [name for name in self.desk.event.blobs if name in self.desk.recording.frontier]
-        names = list(dict.fromkeys([*own, *self.desk.recording.frontier]))
-        prompt = Prompt("watch blob", value=own[0] if own else "", check=self._check_blob, names=names)
-        self.app.push_screen(prompt, lambda text: self._watch(text) if text else None)
-
-    def _check_blob(self, text: str) -> str:
-        from gradviz.autodiff.targets import nearest
-
-        known = self.desk.recording.frontier
-        if text in known:
-            return ""
-        near = nearest(text, set(known)) if len(known) < 20_000 else []
-        hint = f"; did you mean {' or '.join(map(words.shown, near))}?" if near else ""
-        return f"the net has no blob {words.shown(text)}{hint}"
-
-    def _watch(self, blob: str) -> None:
-        there = self.session.watch(blob)
-        self.say(f"{blob} is {'watched' if there else 'not watched any more'}")
-        self.query_one(StatePane).draw(self.desk, keep=True)
-
-    def _selected_blob(self) -> str | None:
-        focused = self.focused
-        if isinstance(focused, StatePane):
-            return focused.blob
-        if isinstance(focused, GraphPane) and focused.node is not None and focused.node.ref[:1] == ("blob",):
-            return str(focused.node.ref[1])
-        return None
-
-    # Finding.
-
-    def action_goto(self) -> None:
-        if self.count:
-            op = self.take_count()
-            self.travel(lambda: self.session.goto_op(op))
-            return
-        from gradviz.tui.screens.prompt import Prompt
-
-        prompt = Prompt("go to", hint="7 an op · e143 an event · 50% a part of the way", check=self._check_goto)
-        self.app.push_screen(prompt, self._go)
-
-    def _check_goto(self, text: str) -> str:
-        try:
-            self._goal(text)
-        except ValueError:
-            return "an op by its number (7), an event (e143) or a part of the way (50%)"
-        except GradvizError as error:
-            return str(error)
-        return ""
-
-    def _goal(self, text: str) -> int:
-        """The event that a text names."""
-        text = text.strip().lower()
-        last = self.session.last
-        if text.endswith("%"):
-            return last * min(max(int(text[:-1]), 0), 100) // 100
-        if text.startswith("e"):
-            event = int(text[1:])
-            if not 0 <= event <= last:
-                raise GradvizError(f"there is no event {event}: events go from 0 to {last}")
-            return event
-        return type(self.session)(self.desk.trace, self.session.position).goto_op(int(text)).position
-
-    def _go(self, text: str | None) -> None:
-        if text:
-            event = self._goal(text)
-            self.travel(lambda: self.session.goto(event))
-
-    def action_find(self) -> None:
-        from gradviz.tui.screens.prompt import Prompt
-
-        self.take_count()
-        hint = "a regular expression over type, name, blobs and debug info"
-        self.app.push_screen(Prompt("find op", value=self.pattern, hint=hint, check=self._check_find), self._found)
-
-    def _check_find(self, text: str) -> str:
-        try:
-            found = self.session.find_op(text, self.desk.op)
-        except GradvizError as error:
-            return str(error)
-        return "" if found is not None else f"no op matches {words.shown(text)}"
-
-    def _found(self, text: str | None) -> None:
-        if text:
-            self.pattern = text
-            self.action_find_next()
-
-    def action_find_next(self) -> None:
-        self._find(forward=True)
-
-    def action_find_previous(self) -> None:
-        self._find(forward=False)
-
-    def _find(self, *, forward: bool) -> None:
-        count = self.take_count()
-        if not self.pattern:
-            self.action_find()
-            return
-        found: int | None = self.desk.op
-        for _ in range(min(count, 1000)):
-            if found is not None:
-                found = self.session.find_op(self.pattern, found, forward=forward)
-        if found is None:
-            self.complain(f"no op matches {self.pattern}")
-        else:
-            self.look_at(found)
 
     def look_at(self, op: int) -> None:
         """Select a forward operator; the cursor stays where it is."""
@@ -371,89 +122,11 @@ class DebugScreen(Screen[None]):
 
     def action_look(self, by: int) -> None:
         by *= self.take_count()
-        self.show_pane("forward")
-        self.query_one(ForwardPane).action_move(by)
-
-    # Other screens.
-
-    def action_open(self) -> None:
-        self.take_count()
-        if self.desk.trace.error is None:
-            self.say("nothing has failed here; x runs the net, y chooses other ys")
-            return
-        from gradviz.tui.screens.diagnosis import DiagnosisScreen
-
-        self.app.push_screen(DiagnosisScreen(self.desk), self._jump)
-
-    def _jump(self, op: int | None) -> None:
-        if op is not None:
-            self.look_at(op)
-
-    def action_values(self) -> None:
-        from gradviz.tui.screens.values import ValuesScreen
-
-        self.take_count()
-        feeds = getattr(self.app, "feeds", None)
-        self.app.push_screen(ValuesScreen(self.desk, feeds), self._jump)
-
-    def action_ys(self) -> None:
-        from gradviz.tui.screens.ys import YsScreen
-
-        self.take_count()
-        self.app.push_screen(YsScreen(self.desk), self._chosen)
-
-    def _chosen(self, ys: dict[str, Any] | None) -> None:
-        if ys is not None:
-            self.run_worker(lambda: self._rebuild(ys), thread=True, exclusive=True, group="walk", exit_on_error=False)
-
-    def _rebuild(self, ys: dict[str, Any]) -> None:
-        """Walk again, beside the screen; the breakpoints and watches stay."""
-        from gradviz.autodiff import trace
-        from gradviz.debug import Session
-
-        old = self.session
-        try:
-            made = Session(trace(old.trace.model, ys, skip=old.trace.skip))
-        except (GradvizError, TypeError) as error:
-            self.app.call_from_thread(self.complain, str(error))
-            return
-        made.breakpoints, made.watches = old.breakpoints, old.watches
-        self.app.call_from_thread(self._rebuilt, made)
-
-    def _rebuilt(self, session: Session) -> None:
-        session.goto(session.trace.recording.plays)
-        self.open(session)
-        for warning in session.trace.warnings:
-            self.complain(warning)
-
-    def action_export(self) -> None:
-        from gradviz.tui.screens.export import ExportScreen
-
-        self.take_count()
-        self.app.push_screen(ExportScreen(self.desk), lambda path: self.say(f"wrote {path}") if path else None)
-
-    def action_copy(self) -> None:
-        from gradviz.tui.copying import selection
-
-        self.take_count()
-        what, text = selection(self)
-        self.app.copy_to_clipboard(text)
-        self.say(f"copied {what}")
-
-    def action_help(self) -> None:
-        from gradviz.tui.screens.help import HelpScreen
-
-        self.take_count()
-        self.app.push_screen(HelpScreen(self.focused.id if self.focused else None))
-
-    def action_drawing(self) -> None:
-        from gradviz.tui.screens.drawing import DrawingScreen
-
-        self.take_count()
-        self.app.push_screen(DrawingScreen(self.desk), self._jump)
-
-    def action_leave(self) -> None:
-        self.app.exit()
+        recording = self.desk.recording
+        if recording.ops:
+            last = recording.offset + len(recording.ops) - 1
+            self.show_pane("forward")
+            self.look_at(min(max(self.desk.op + by, recording.offset), last))
 
     # Panes.
 
@@ -501,7 +174,8 @@ class DebugScreen(Screen[None]):
             self.query_one("#panes").set_class(name == "graph", "-graph")
         self._show_pane()
         pane: Any = self.query_one(f"#{name}")
-        self.call_after_refresh(pane.draw, self.desk)
+        if not pane.size:
+            self.call_after_refresh(lambda: pane.draw(self.desk))
         if focus:
             self.set_focus(pane)
 

@@ -64,6 +64,8 @@ KEYS: tuple[Key, ...] = (
     Key("slash", "find", "Find", "Find an op by type, name, blob or debug info (a regular expression)", _FIND, "/"),
     Key("asterisk", "find_next", "Find next", "The next op that matches", _FIND, "*"),
     Key("number_sign", "find_previous", "Find previous", "The op before that matches", _FIND, "#"),
+    Key("i", "into", "Into a nested net", "Debug a nested net that this op's gradient walked through", _OPEN),
+    Key("u", "up", "Up to the outer net", "Back to the net around this one", _OPEN),
     Key("enter", "open", "Open", "Open the diagnosis of a failure", _FIND),
     Key("x", "values", "Values", "Run the net and look at its values", _OPEN),
     Key("y", "ys", "Choose ys", "Choose what the gradient is asked of, and walk again", _OPEN),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -51,10 +51,25 @@ class LinePane(Painted):
         """The lines, from the top."""
         raise NotImplementedError
 
+    _seen: list[Row] | None = None
+    _seen_width = -1
+
+    def repaint(self) -> None:
+        """Describe the lines anew, and paint them if they say something else now."""
+        before = self._seen
+        self._see()
+        if before != self._seen:
+            self.refresh()
+
+    def _see(self) -> None:
+        self._seen_width = self.content_size.width
+        self._seen = self.rows(self._seen_width) if self._seen_width else []
+
     def render_line(self, y: int) -> Strip:
-        width = self.content_size.width
-        rows = self.rows(width) if width else []
-        return self.strip(rows[y] if y < len(rows) else [], width)
+        if self._seen is None or self._seen_width != self.content_size.width:
+            self._see()
+        rows = self._seen or []
+        return self.strip(rows[y] if y < len(rows) else [], self._seen_width)
 
 
 class LineView(Painted, ScrollView, can_focus=True):
@@ -65,7 +80,7 @@ class LineView(Painted, ScrollView, can_focus=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = _COMPONENTS
     DEFAULT_CSS = """
-    LineView { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
+    LineView { width: 1fr; height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -97,6 +112,9 @@ class LineView(Painted, ScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.selected = 0
         self.count = 0
+        self._seen: list[tuple[Row, str]] = []
+        self._seen_at = (-1, -1, -1)
+        self._title = ""
 
     # What a subclass says.
 
@@ -110,6 +128,11 @@ class LineView(Painted, ScrollView, can_focus=True):
 
     # What others call.
 
+    def entitle(self, title: str) -> None:
+        """Set the title in the border, if it is another one."""
+        if title != self._title:
+            self.border_title = self._title = title
+
     def show(self, count: int, selected: int, *, follow: int | None = None) -> None:
         """Draw anew: so many lines, that one selected, and in sight the line `follow` (the selected one).
 
@@ -121,18 +144,46 @@ class LineView(Painted, ScrollView, can_focus=True):
             self.virtual_size = Size(0, count)
         height = self.scrollable_content_region.height
         line = self.selected if follow is None else follow
-        self.scroll_to(y=min(max(line - height // 2, 0), max(count - height, 0)), animate=False)
-        self.refresh()
+        self.scroll_to(y=min(max(line - height // 2, 0), max(count - height, 0)), animate=False, force=True)
+        self.repaint()
+
+    def repaint(self) -> None:
+        """Describe the lines in sight anew, and paint those that say something else now."""
+        if not self.is_mounted or not self.size:
+            self._seen_at = (-1, -1, -1)
+            return
+        before, place = self._seen, self._seen_at
+        self._see()
+        if place != self._seen_at or len(before) != len(self._seen):
+            self.refresh()
+            return
+        changed = [y for y, (old, new) in enumerate(zip(before, self._seen, strict=True)) if old != new]
+        if changed:
+            self.refresh(*(Region(0, y, self.size.width, 1) for y in changed))
 
     # Drawing.
 
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """A bar that comes up learns where the view stands already."""
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
+
+    def _see(self) -> None:
+        """Describe the lines in sight."""
+        region, top = self.scrollable_content_region, round(self.scroll_y)
+        self._seen_at = (top, region.width, region.height)
+        lines = range(top, min(top + region.height, self.count))
+        self._seen = [(self.row(line, region.width), self._ground(line)) for line in lines]
+
+    def _ground(self, line: int) -> str:
+        return "selected" if line == self.selected and self.marks_selection else self.ground(line)
+
     def render_line(self, y: int) -> Strip:
-        width = self.scrollable_content_region.width
-        line = round(self.scroll_y) + y
-        if line >= self.count:
-            return self.strip([], width)
-        ground = "selected" if line == self.selected and self.marks_selection else self.ground(line)
-        return self.strip(self.row(line, width), width, ground)
+        region = self.scrollable_content_region
+        if self._seen_at != (round(self.scroll_y), region.width, region.height):
+            self._see()
+        row, ground = self._seen[y] if y < len(self._seen) else ([], "")
+        return self.strip(row, region.width, ground)
 
     @property
     def marks_selection(self) -> bool:
@@ -163,8 +214,8 @@ class LineView(Painted, ScrollView, can_focus=True):
         height = max(self.scrollable_content_region.height, 1)
         top = round(self.scroll_y)
         if line < top or line >= top + height:
-            self.scroll_to(y=line if line < top else line - height + 1, animate=False)
-        self.refresh()
+            self.scroll_to(y=line if line < top else line - height + 1, animate=False, force=True)
+        self.repaint()
         self.post_message(self.Selected(self, line))
 
     def on_click(self, event: events.Click) -> None:
@@ -184,10 +235,10 @@ class LineView(Painted, ScrollView, can_focus=True):
         return False
 
     def on_focus(self) -> None:
-        self.refresh()
+        self.repaint()
 
     def on_blur(self) -> None:
-        self.refresh()
+        self.repaint()
 
     def on_resize(self) -> None:
-        self.refresh()
+        self.repaint()

@@ -33,18 +33,18 @@ LABELS = {
 }
 
 PURPOSE = {
-    "play": "count the versions of every blob",
-    "seed": "give each y its gradient",
-    "enter": "gradients of the op's outputs",
-    "make": "ask the op's gradient rule",
-    "check": "same versions as the op saw?",
-    "collect": "its outputs become generators",
-    "merge": "indices + values → one slice",
-    "pass_through": "gradients that no op made",
-    "frontier": "version of the newest gradient",
+    "play": "count blob versions",
+    "seed": "a gradient for each y",
+    "enter": "gradients of outputs",
+    "make": "ask the gradient rule",
+    "check": "same versions as seen?",
+    "collect": "record the generators",
+    "merge": "two halves → one slice",
+    "pass_through": "gradients no op made",
+    "frontier": "newest gradient of what",
     "map": "blob → gradient",
-    "accumulate": "all readers seen? add up",
-    "end": "gradient ops and map are ready",
+    "accumulate": "all read? add them up",
+    "end": "gradient ops and map",
 }
 """What a phase is there for, in few words: shown until its turn comes."""
 

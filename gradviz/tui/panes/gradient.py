@@ -63,7 +63,7 @@ class GradientPane(LineView):
         """Draw the last operators; the newest is selected."""
         self.desk = desk
         count = desk.state.gradient_op_count
-        self.border_title = f"Gradient net · {words.counted(count, 'op')}" if count else "Gradient net"
+        self.entitle(f"Gradient net · {words.counted(count, 'op')}" if count else "Gradient net")
         self.show(count, count - 1)
 
     def row(self, line: int, width: int) -> Row:

@@ -179,7 +179,10 @@ def _read_first(op: GradientOp, event: Any) -> list[str]:
 
 def _halves(event: Any) -> set[str]:
     """Names that are halves of sparse gradients."""
-    gradients = event.g_input if isinstance(event, Make) else (getattr(event, "gradient", None),)
+    if isinstance(event, Accumulate):
+        sparse = isinstance(event.gradient, GradientSlice)
+        return {name for op in event.ops for name in (*op.inputs, *op.outputs)} if sparse else set()
+    gradients = event.g_input if isinstance(event, Make) else ()
     return {half for gradient in gradients if isinstance(gradient, GradientSlice) for half in gradient}
 
 
@@ -219,11 +222,15 @@ class GraphPane(LineView):
     def draw(self, desk: Desk) -> None:
         """Draw the neighbourhood of the selected operator, which stands in the middle."""
         self.desk = desk
-        self.border_title = f"Graph · op {desk.op} · {words.counted(desk.hops, 'hop')}"
+        self.entitle(f"Graph · op {desk.op} · {words.counted(desk.hops, 'hop')}")
         if not self.display or not desk.recording.ops:
             return
         self.canvas = _Painter(desk).paint()
         self.node = self.canvas.hub
+        if isinstance(desk.event, Accumulate) and desk.op == desk.current_op:
+            added = ("gradient", desk.event.first)
+            hubs = [node for node in self.canvas.nodes if node.ref == added and node.role == "accent"]
+            self.node = hubs[0] if hubs else self.node
         self._center()
 
     def _center(self) -> None:
@@ -284,15 +291,15 @@ class GraphPane(LineView):
         if found:
             again = self.node is found[0]
             self.node = found[0]
-            self.refresh()
+            self.repaint()
             if again:
                 self.action_choose()
         return True
 
     def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
         self.pan -= 4
-        self.refresh()
+        self.repaint()
 
     def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
         self.pan += 4
-        self.refresh()
+        self.repaint()

@@ -69,12 +69,15 @@ def _make(event: events.Make) -> Row:
 
 def _check(event: events.Check) -> Row:
     name = event.name if event.role == "gradient" or not event.blob else event.blob
-    role = {"unknown": " out of reach", "local": " local"}.get(event.role, f" {event.role} ")
+    role = {"unknown": " out of reach", "local": " local"}.get(event.role, f" {_ROLES.get(event.role, '')} ")
     row: Row = [("✓ ", "good") if event.ok else ("✗ ", "bad"), (words.blob(name, None, _NAME), ""), (role, "dim")]
     if event.role in ("unknown", "local"):
         return row
     sign = "=" if event.ok else "≠"
     return [*row, (f"{event.wanted} {sign} {event.found}", "dim" if event.ok else "bad")]
+
+
+_ROLES = {"gradient": "grad", "output": "output", "input": "input"}
 
 
 def _local(event: events.Local) -> Row:

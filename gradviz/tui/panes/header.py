@@ -10,7 +10,7 @@ from gradviz.ops.records import GradientSlice
 from gradviz.tui import words
 from gradviz.tui.desk import PHASE_NAMES
 from gradviz.tui.lines import LinePane
-from gradviz.tui.rows import joined
+from gradviz.tui.rows import joined, width_of
 
 if TYPE_CHECKING:
     from textual import events
@@ -46,25 +46,39 @@ class Header(LinePane):
     def draw(self, desk: Desk, count: str = "") -> None:
         """Draw the line; `count` is what was typed of a count."""
         self.desk, self.count = desk, count
-        self.refresh()
+        self.repaint()
 
     def rows(self, width: int) -> list[Row]:
-        return [joined(self._left(width), self._right(), width)] if hasattr(self, "desk") else []
+        if not hasattr(self, "desk"):
+            return []
+        right = self._right(width)
+        lefts = (self._left(width, parts) for parts in (3, 2, 1, 0))
+        fitting = (left for left in lefts if width_of(left) + width_of(right) < width)
+        return [joined(next(fitting, [(" ", "")]), right, width)]
 
-    def _left(self, width: int) -> Row:
-        model = self.desk.trace.model
-        name = model.path.name if model.path else model.name
-        row: Row = [(" gradviz ", "strong"), (" " + words.shorten(words.shown(name), max(width // 4, 8)), "accent")]
-        if width >= 72:
+    def _left(self, width: int, parts: int) -> Row:
+        """Who we are, what is open, the ys: as many of them as `parts` says, the file first."""
+        outer, *inner = self.desk.session.breadcrumbs
+        path = self.desk.trace.model.path
+        name = path.name if path and not inner else outer
+        crumbs = " › ".join(words.shown(each) for each in (name, *inner))
+        row: Row = [(" gradviz ", "strong")] if parts > 1 else []
+        if parts > 0:
+            row.append((" " + words.shorten(crumbs, max(width // 4, 8)), "accent"))
+        if parts > 2:
             row += [("  ys ", "dim"), (words.shorten(ys_text(self.desk), max(width // 4, 8)), "")]
         return row
 
-    def _right(self) -> Row:
+    def _right(self, width: int) -> Row:
         desk = self.desk
         row: Row = [(f"{self.count}… ", "warn")] if self.count else []
-        row += [("event ", "dim"), (f"{desk.position}", "strong"), (f"/{desk.session.last}", "dim")]
+        row += [
+            ("event " if width >= 60 else "", "dim"),
+            (f"{desk.position}", "strong"),
+            (f"/{desk.session.last}", "dim"),
+        ]
         if desk.current_op is not None:
-            kind = words.shorten(words.shown(desk.op_record(desk.current_op).type), 16)
+            kind = words.shorten(words.shown(desk.op_record(desk.current_op).type), 16 if width >= 60 else 8)
             row += [("  op ", "dim"), (f"{desk.current_op} ", "strong"), (kind, "kind")]
         failed = desk.event.kind == "fail"
         phase = "✗ failed" if failed else PHASE_NAMES[desk.event.phase]
@@ -87,7 +101,7 @@ class Hints(LinePane):
     def draw(self, hints: tuple[tuple[str, str, str], ...], tail: tuple[tuple[str, str, str], ...]) -> None:
         """Show hints (key, word, action); those of `tail` are never left out."""
         self.hints, self.tail = hints, tail
-        self.refresh()
+        self.repaint()
 
     def _fitting(self, width: int) -> tuple[tuple[str, str, str], ...]:
         left = width - 1 - sum(self._width(each) for each in self.tail)

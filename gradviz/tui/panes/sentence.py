@@ -30,6 +30,7 @@ class Sentence(Static):
 
     def __init__(self) -> None:
         super().__init__(markup=False, id="sentence")
+        self._failed = False
 
     def draw(self, desk: Desk) -> None:
         """Say the event at the cursor."""
@@ -44,4 +45,5 @@ class Sentence(Static):
         parts.append(Content(words.prose(desk.event.sentence())))
         if failed:
             parts.append((" · enter: why", "$text-muted"))
-        self.update(Content.assemble(*parts))
+        self.update(Content.assemble(*parts), layout=failed != self._failed)
+        self._failed = failed

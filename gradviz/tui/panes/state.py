@@ -45,7 +45,7 @@ class StatePane(LineView):
         """Draw the tab in front; `keep` leaves the selected line where it is."""
         self.desk = desk
         self.tab = TABS[self.name_of_tab][1](desk)
-        self.border_title = self._titles()
+        self.entitle(self._titles())
         self.show(len(self.tab), self.selected if keep else 0)
 
     def turn_to(self, name: str) -> None:
@@ -77,7 +77,7 @@ class StatePane(LineView):
 
     def on_resize(self) -> None:
         if hasattr(self, "desk"):
-            self.border_title = self._titles()
+            self.entitle(self._titles())
         super().on_resize()
 
     @property

@@ -224,9 +224,11 @@ def generator_row(desk: Desk, generator: Generator) -> Row:
     """A generator: dense or sparse, gradient operator and output, device."""
     if generator.kind == "dense":
         return [*_place(desk, generator.op, generator.idx), (" dense", "dim"), *_device(generator)]
+    if not generator.has_op:
+        return [("sparse ", "warn"), ("passed on", "dim"), *_device(generator)]
     indices = _place(desk, generator.op_indices, generator.idx_indices)
     values = _place(desk, generator.op_values, generator.idx_values)
-    return [("sparse ", "warn"), *indices, (" ", ""), *values, *_device(generator)]
+    return [("sparse ", "warn"), ("i ", "dim"), *indices, (" v ", "dim"), *values, *_device(generator)]
 
 
 def _place(desk: Desk, op: int | None, output: int | None) -> Row:

@@ -76,7 +76,7 @@ class Timeline(LinePane, can_focus=True):
     def draw(self, desk: Desk) -> None:
         """Draw the line with the cursor on it."""
         self.desk = desk
-        self.refresh()
+        self.repaint()
 
     def rows(self, width: int) -> list[Row]:
         if not hasattr(self, "desk"):
@@ -100,7 +100,7 @@ class Timeline(LinePane, can_focus=True):
         at = bisect_left(sums, (first, 0))
         if at < len(sums) and sums[at][0] < end:
             return "╂", role if column < here else "warn"
-        if first >= len(recording.visits):
+        if len(recording.visits) <= first and len(recording.visits) < track.visits:
             return "╌", "dim"
         tick = first < end and track.room >= 2 * track.visits
         return ("┿" if column < here else "┼") if tick else ("━" if column < here else "─"), role

@@ -43,10 +43,12 @@ class Part(NamedTuple):
     Attributes:
         row: what it says.
         op: the forward operator that it is about; enter selects it.
+        remedy: what may mend the net; enter tries it.
     """
 
     row: Row
     op: int | None = None
+    remedy: Any = None
 
 
 def parts(desk: Desk, error: GradientError) -> list[Part]:
@@ -143,13 +145,13 @@ def _involved(desk: Desk, error: GradientError) -> Iterator[Part]:
 def _remedies(error: GradientError) -> Iterator[Part]:
     if not error.remedies:
         return
-    yield from (_blank(), Part([("what usually mends it", "title")]))
+    yield from (_blank(), Part([("what usually mends it", "title"), ("  enter tries it: nothing is written", "dim")]))
     for remedy in error.remedies:
-        yield Part([("  · ", "dim"), (words.prose(str(remedy)), "")])
+        yield Part([("  + ", "good"), (words.prose(str(remedy)), "")], remedy=remedy)
 
 
-class DiagnosisScreen(ModalScreen["int | None"]):
-    """Why the walk failed; gives the operator that was chosen."""
+class DiagnosisScreen(ModalScreen["Part | None"]):
+    """Why the walk failed; gives the line that was chosen: one with an operator or a remedy."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="diagnosis.close", tooltip="Back to the debug screen")
@@ -164,7 +166,7 @@ class DiagnosisScreen(ModalScreen["int | None"]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog tall") as dialog:
             dialog.border_title = "✗ Diagnosis"
-            dialog.border_subtitle = "↑ ↓ · enter: to the op · esc: back"
+            dialog.border_subtitle = "↑ ↓ · enter: to the op, or try · esc: back"
             yield Static(words.prose(str(self.error)), markup=False, classes="message")
             yield Lines(lambda part, width: part.row)
 
@@ -174,9 +176,9 @@ class DiagnosisScreen(ModalScreen["int | None"]):
         lines.focus()
 
     def on_line_view_chosen(self) -> None:
-        op = self.query_one(Lines).thing.op
-        if op is not None:
-            self.dismiss(op)
+        part = self.query_one(Lines).thing
+        if part.op is not None or part.remedy is not None:
+            self.dismiss(part)
 
     def action_close(self) -> None:
         self.dismiss(None)

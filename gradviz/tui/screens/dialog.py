@@ -9,7 +9,17 @@ from gradviz.tui.lines import LineView
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gradviz.tui.panes.header import Hints
     from gradviz.tui.rows import Row
+
+
+class Hinted:
+    """A screen whose last line offers keys."""
+
+    async def on_hints_pressed(self, message: Hints.Pressed) -> None:
+        """Do what a hint offers, when it is clicked."""
+        screen: Any = self
+        await screen.run_action(message.action)
 
 
 class Lines(LineView):

@@ -20,6 +20,8 @@ from textual.widgets import Static
 
 from gradviz.tui import words
 from gradviz.tui.lines import LineView
+from gradviz.tui.panes.header import Hints
+from gradviz.tui.screens.dialog import Hinted
 
 if TYPE_CHECKING:
     from textual import events
@@ -100,6 +102,11 @@ def _node(desk: Desk, op: int) -> dict[str, Any]:
     }
 
 
+def _is_of(segment: Segment, op: int) -> bool:
+    """Whether a piece of the drawing belongs to an operator."""
+    return segment.style is not None and segment.style.meta.get("op") == op
+
+
 class DrawingView(LineView):
     """The drawing; arrows pan, a click chooses an operator."""
 
@@ -113,16 +120,16 @@ class DrawingView(LineView):
     lines: list[Strip] = []  # noqa: RUF012  (replaced as a whole, never changed)
     pan = 0
 
-    def place(self, lines: list[list[Segment]]) -> None:
-        """Show a drawing, the marked operator in the middle."""
+    def place(self, lines: list[list[Segment]], op: int) -> None:
+        """Show a drawing, the operator `op` in the middle."""
         self.lines = [Strip(line) for line in lines]
-        marked = [i for i, line in enumerate(lines) if any(each.style and each.style.reverse for each in line)]
+        marked = [i for i, line in enumerate(lines) if any(_is_of(each, op) for each in line)]
         widest = max((strip.cell_length for strip in self.lines), default=0)
         self.pan = (widest - self.size.width) // 2
         if marked and widest > self.size.width:
             before = 0
             for each in lines[marked[0]]:
-                if each.style and each.style.reverse:
+                if _is_of(each, op):
                     break
                 before += each.cell_length
             self.pan = before - self.size.width // 2
@@ -138,9 +145,12 @@ class DrawingView(LineView):
             strip = Strip([Segment(" " * -self.pan), *strip])
         return strip.crop(max(self.pan, 0), max(self.pan, 0) + width).adjust_cell_length(width).apply_style(base)
 
+    def repaint(self) -> None:
+        self.refresh()
+
     def action_shift(self, across: int, down: int) -> None:
         self.pan += across
-        self.scroll_to(y=self.scroll_y + down, animate=False)
+        self.scroll_to(y=self.scroll_y + down, animate=False, force=True)
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
@@ -149,7 +159,7 @@ class DrawingView(LineView):
             self.screen.dismiss(op)
 
 
-class DrawingScreen(Screen["int | None"]):
+class DrawingScreen(Hinted, Screen["int | None"]):
     """A drawing of the net, or of its part around the selected operator; gives the operator that was clicked."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -166,10 +176,12 @@ class DrawingScreen(Screen["int | None"]):
     def compose(self) -> ComposeResult:
         yield Static("", markup=False, id="status")
         yield DrawingView(id="drawing")
-        yield Static(" arrows pan · + - ops · click: select the op · esc back", id="keys", markup=False)
+        yield Hints(id="hints")
 
     def on_mount(self) -> None:
         self.query_one(DrawingView).focus()
+        hints = (("+", "more ops", "grow(1)"), ("-", "fewer ops", "grow(-1)"), ("click", "selects an op", "focus"))
+        self.query_one(Hints).draw(hints, (("esc", "back", "close"),))
         self._start()
 
     def _start(self) -> None:
@@ -183,7 +195,7 @@ class DrawingScreen(Screen["int | None"]):
         self.post_message(Drawn(draw(self.desk, SIZES[self.step])))
 
     def on_drawn(self, message: Drawn) -> None:
-        self.query_one(DrawingView).place(message.lines)
+        self.query_one(DrawingView).place(message.lines, self.desk.op)
 
     def action_grow(self, by: int) -> None:
         self.step = min(max(self.step + by, 0), len(SIZES) - 1)

@@ -83,6 +83,8 @@ class ExportScreen(ModalScreen["str | None"]):
             export(self.desk.trace, path, at=self.desk.position)
         except (GradvizError, OSError) as error:
             self.app.call_from_thread(self._failed, str(error))
+        except Exception as error:  # noqa: BLE001  (whatever goes wrong in there belongs on the screen)
+            self.app.call_from_thread(self._failed, f"{type(error).__name__}: {error}")
         else:
             self.app.call_from_thread(self.dismiss, str(path))
 

@@ -85,28 +85,31 @@ def _size(figure: Figure) -> tuple[int, ...]:
     return figure.health.shape if figure.health else ()
 
 
+def _dtype(figure: Figure) -> str:
+    return figure.health.dtype if figure.health else ""
+
+
 COLUMNS: tuple[Column, ...] = (
-    Column("shape", 13, _shape, _size, left=True),
-    Column(
-        "dtype", 8, lambda f: f.health.dtype if f.health else "", lambda f: f.health.dtype if f.health else "", True
-    ),
+    Column("shape", 11, _shape, _size, left=True),
+    Column("dtype", 7, _dtype, _dtype, left=True),
     Column("min", 9, *_of("min")),
     Column("max", 9, *_of("max")),
     Column("mean", 9, *_of("mean")),
     Column("std", 9, *_of("std")),
     Column("L2", 9, *_of("l2")),
-    Column("zeros", 8, *_of("zeros")),
-    Column("NaN", 5, *_of("nan")),
-    Column("Inf", 5, *_of("inf")),
+    Column("zeros", 7, *_of("zeros")),
+    Column("NaN", 4, *_of("nan")),
+    Column("Inf", 4, *_of("inf")),
+    Column("∂ L2", 9, *_of("l2", True)),
     Column("∂ min", 9, *_of("min", True)),
     Column("∂ max", 9, *_of("max", True)),
     Column("∂ mean", 9, *_of("mean", True)),
     Column("∂ std", 9, *_of("std", True)),
-    Column("∂ L2", 9, *_of("l2", True)),
-    Column("∂ zeros", 8, *_of("zeros", True)),
+    Column("∂ zeros", 7, *_of("zeros", True)),
     Column("∂ NaN", 6, *_of("nan", True)),
     Column("∂ Inf", 6, *_of("inf", True)),
 )
+"""What the table shows; `∂` stands before the figures of a gradient."""
 
 
 def figures(desk: Desk, workspace: Workspace) -> list[Figure]:

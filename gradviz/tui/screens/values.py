@@ -15,12 +15,13 @@ from textual.widgets import Static
 from gradviz.errors import GradvizError
 from gradviz.tui import words
 from gradviz.tui.lines import LinePane
+from gradviz.tui.panes.header import Hints
 from gradviz.tui.rows import pad
-from gradviz.tui.screens.dialog import Lines
+from gradviz.tui.screens.dialog import Hinted, Lines
 from gradviz.tui.screens.figures import COLUMNS, Figure, figures, fill, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from textual import events
     from textual.app import ComposeResult
@@ -31,8 +32,24 @@ if TYPE_CHECKING:
     from gradviz.tui.desk import Desk
     from gradviz.tui.rows import Row
 
-_NAMES = 22
+_NAMES = 18
 _SEED = 0
+_KEYS = (
+    ("enter", "to the op", "open"),
+    ("s", "sort", "sort"),
+    ("← →", "column", "column(1)"),
+    ("/", "filter", "filter"),
+    ("b", "first bad", "bad"),
+    ("r", "run again", "run"),
+    ("f", "feeds", "fill"),
+    ("S", "unsorted", "unsort"),
+)
+_FEED_KEYS = (
+    ("f", "fill all from a seed", "fill"),
+    ("enter", "set a shape", "open"),
+    ("l", "load .npz or .pb", "load"),
+    ("r", "run", "run"),
+)
 
 
 class Progress(Message):
@@ -92,7 +109,7 @@ class Head(LinePane):
             x += column.width + 1
 
 
-class ValuesScreen(Screen["int | None"]):
+class ValuesScreen(Hinted, Screen["int | None"]):
     """The values of a run; gives the forward operator that was chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -132,7 +149,7 @@ class ValuesScreen(Screen["int | None"]):
             yield Lines(self._describe, id="figures")
         yield Lines(self._describe_missing, id="missing")
         yield Static("", markup=False, id="told")
-        yield Static("", id="keys", markup=False)
+        yield Hints(id="hints")
 
     def on_mount(self) -> None:
         if self.values is None:
@@ -164,14 +181,14 @@ class ValuesScreen(Screen["int | None"]):
         for i, column in self.seen(width):
             text = words.shorten(column.text(figure), column.width)
             text = pad(text, column.width) if column.left else f"{text:>{column.width}}"
-            bad = column.title.endswith(("NaN", "Inf")) and text.strip() not in ("0", "–")
-            row.append(
-                (
-                    " " + text,
-                    "bad" if bad else "accent" if i == self.sorted_by else "dim" if text.strip() == "–" else "",
-                )
-            )
+            row.append((" " + text, self._role(figure, i, text.strip())))
         return row
+
+    def _role(self, figure: Figure, i: int, text: str) -> str:
+        title = COLUMNS[i].title
+        counts = title.endswith(("NaN", "Inf")) and text not in ("0", "–")
+        gradient = title.startswith("∂") and figure.gradient_health is not None and not figure.gradient_health.ok
+        return "bad" if counts or gradient else "accent" if i == self.sorted_by else "dim" if text == "–" else ""
 
     def _describe_missing(self, each: Any, width: int) -> Row:
         given = self.texts.get(each.blob)
@@ -197,7 +214,7 @@ class ValuesScreen(Screen["int | None"]):
         else:
             table.fill(self._lines(), table.selected)
             table.focus()
-        self.query_one(Head).refresh()
+        self.query_one(Head).repaint()
         self._say()
 
     def _lines(self) -> list[Figure]:
@@ -214,14 +231,11 @@ class ValuesScreen(Screen["int | None"]):
         """The lines around the table: what was run, what is wrong, which keys help."""
         model = self.desk.trace.model
         name = words.shown(model.path.name if model.path else model.name)
-        status, told, keys = (
-            "",
-            "",
-            "r run · s sort by column · ← → column · / filter · b first bad · enter to the op · esc back",
-        )
+        keys: Sequence[tuple[str, str, str]] = _KEYS
+        status = told = ""
         if self.missing and not self.busy:
             status = f"{words.counted(len(self.missing), 'feed')} missing before the net can run"
-            keys = "f fill all from a seed and run · enter set a shape · l load a .npz or .pb · esc back"
+            keys = _FEED_KEYS
         elif self.values is not None:
             shown = self.query_one("#figures", Lines).count
             status = f"{words.counted(shown, 'value')}" + (f" with “{words.shown(self.filter)}”" if self.filter else "")
@@ -230,7 +244,7 @@ class ValuesScreen(Screen["int | None"]):
         self.query_one("#status", Static).update(f" gradviz  {name}  values · {status}")
         if not self.busy:
             self.query_one("#told", Static).update(words.prose(told, 80))
-        self.query_one("#keys", Static).update(f" {keys}")
+        self.query_one(Hints).draw(tuple(keys), (("esc", "back", "back"),))
 
     # Running.
 
@@ -406,8 +420,8 @@ class ValuesScreen(Screen["int | None"]):
 
     def action_column(self, by: int) -> None:
         self.column = min(max(self.column + by, 0), len(COLUMNS) - 1)
-        self.query_one(Head).refresh()
-        self.query_one("#figures", Lines).refresh()
+        self.query_one(Head).repaint()
+        self.query_one("#figures", Lines).repaint()
 
     def action_filter(self) -> None:
         from gradviz.tui.screens.prompt import Prompt
@@ -430,6 +444,11 @@ class ValuesScreen(Screen["int | None"]):
         found = next((i for i, each in enumerate(lines) if each.op == op and each.bad), None)
         if found is not None:
             self.query_one("#figures", Lines).select(found)
+
+    def action_open(self) -> None:
+        focused = self.focused
+        if isinstance(focused, Lines):
+            focused.action_choose()
 
     def action_back(self) -> None:
         if self.busy:

@@ -134,7 +134,7 @@ class YsScreen(ModalScreen["dict[str, Any] | None"]):
         else:
             self.ys[name] = None
         self._note()
-        self.query_one(Lines).refresh()
+        self.query_one(Lines).repaint()
 
     def on_line_view_chosen(self) -> None:
         self.action_choose()
@@ -153,7 +153,7 @@ class YsScreen(ModalScreen["dict[str, Any] | None"]):
         def given(text: str | None) -> None:
             self.ys[name] = parse_gradient(text or "")
             self._note()
-            self.query_one(Lines).refresh()
+            self.query_one(Lines).repaint()
 
         return given
 
