@@ -147,6 +147,16 @@ def traced(model: Model, texts: Sequence[str]) -> Trace:
     walked = trace(model, asked)
     if asked is None:
         say(f"ys: {listed(list(walked.ys))} ({walked.chosen}; choose others with --ys)")
-    for warning in walked.warnings:
-        say(f"warning: {warning}")
+    warn(walked.warnings)
     return walked
+
+
+_MOST_WARNINGS = 3
+
+
+def warn(warnings: Sequence[str]) -> None:
+    """Say the first warnings on stderr, and how many more there are."""
+    for warning in warnings[:_MOST_WARNINGS]:
+        say(f"warning: {warning}")
+    if len(warnings) > _MOST_WARNINGS:
+        say(f"warning: and {len(warnings) - _MOST_WARNINGS} more; `gradviz trace MODEL --summary` lists them all")

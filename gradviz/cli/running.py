@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from gradviz.cli.group import BAD_NEWS
-from gradviz.cli.options import chosen_ys, listed, model_argument, open_model, sample_of, ys_option
+from gradviz.cli.options import chosen_ys, listed, model_argument, open_model, sample_of, warn, ys_option
 from gradviz.cli.talk import clear_progress, progress, say, table
 from gradviz.errors import GradientError, GradvizError
 
@@ -100,8 +100,7 @@ def _planned(model: Model, ys: Any, *, told: bool) -> Plan | None:
         plan = Plan(model, ())
     if plan.trace is not None and not told and plan.trace.chosen != "given":
         say(f"ys: {listed(list(plan.trace.ys))} ({plan.trace.chosen}; choose others with --ys)")
-    for warning in plan.trace.warnings if plan.trace is not None else ():
-        say(f"warning: {warning}")
+    warn(plan.trace.warnings if plan.trace is not None else ())
     return plan
 
 

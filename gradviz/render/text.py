@@ -23,7 +23,7 @@ from gradviz.render.escape import shortened, visible
 from gradviz.render.progress import states_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from gradviz.autodiff.events import Event
     from gradviz.autodiff.trace import Trace
@@ -141,6 +141,11 @@ def _generator(generator: Generator) -> dict[str, Any]:
     return {"kind": generator.kind, "gradient": _plain(generator.gradient), **places}
 
 
+def _diagnosed(error: GradientError) -> dict[str, Any]:
+    remedies = [{"title": str(each), "explanation": str(each.explanation)} for each in error.remedies]
+    return {**error_as_json(error), "explanation": list(error.explanation), "remedies": remedies}
+
+
 def error_as_json(error: GradientError) -> dict[str, Any]:
     """The error that stopped a walk as plain values."""
     return {
@@ -224,6 +229,18 @@ def summary_lines(trace: Trace) -> Iterator[str]:
     phases = Counter(event.phase for event in trace.events)
     yield f"events         {last + 1}: " + ", ".join(f"{phases[phase]} {phase}" for phase in PHASES if phases[phase])
     yield f"end            {visible(trace.events[last].sentence()) if last >= 0 else 'nothing happened'}"
+    if trace.error is not None:
+        yield from _labelled("why", trace.error.explanation)
+        yield from _labelled("what mends it", [f"{i}. {each}" for i, each in enumerate(trace.error.remedies, 1)])
+    for warning in trace.warnings:
+        yield f"warning        {visible(warning)}"
+
+
+def _labelled(name: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines with a name before the first."""
+    for each in lines:
+        yield f"{name:<13}  {visible(each)}"
+        name = ""
 
 
 def _pairs(trace: Trace, most: int = 12) -> str:
@@ -245,5 +262,5 @@ def summary_as_json(trace: Trace) -> dict[str, Any]:
         "gradient_ops": [op.type for op in trace.gradient_ops],
         "input_to_grad": _plain(trace.input_to_grad),
         "warnings": list(trace.warnings),
-        "error": None if trace.error is None else error_as_json(trace.error),
+        "error": None if trace.error is None else _diagnosed(trace.error),
     }

@@ -126,6 +126,17 @@ class TestYs:
         assert "ys: c (unread outputs" in gradviz("trace", path).stderr
 
 
+def test_many_warnings_are_cut_short_and_the_summary_has_them_all(gradviz, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("gradviz.autodiff.surprises.warnings_about", lambda trace: [f"number {i}" for i in range(9)])
+    path = write(tmp_path / "n.pb", nets.mlp())
+    result = gradviz("trace", path, "--summary")
+    assert [line for line in result.stderr.splitlines() if "warning" in line] == [
+        *(f"gradviz: warning: number {i}" for i in range(3)),
+        "gradviz: warning: and 6 more; `gradviz trace MODEL --summary` lists them all",
+    ]
+    assert sum(line.startswith("warning ") for line in result.stdout.splitlines()) == 9
+
+
 def test_a_sample_is_opened_by_name_with_its_ys(gradviz) -> None:
     from gradviz.nets import samples
 

@@ -124,3 +124,13 @@ def test_values_that_are_not_finite_are_null() -> None:
     rows = _rows(nets.net("bad", ("Log", "x", "y"), outputs=["y"]), {"x": np.array([-1.0], "f4")}, ())
     assert rows[-1]["nan"] == 1
     assert rows[-1]["min"] is None
+
+
+def test_a_failure_is_explained_and_mended_in_the_summary() -> None:
+    trace = nets.walked(nets.overwritten())
+    lines = list(text.summary_lines(trace))
+    assert any(line.startswith("why            Asked: ") for line in lines)
+    assert any(line.startswith("what mends it  1. ") for line in lines)
+    error = json.loads(json.dumps(text.summary_as_json(trace)))["error"]
+    assert [each["title"] for each in error["remedies"]] == [str(each) for each in trace.error.remedies]
+    assert error["explanation"]
