@@ -162,3 +162,15 @@ def test_formats_are_all_told_in_the_docstring() -> None:
     assert files.export.__doc__ is not None
     for suffix in FORMATS:
         assert f"`{suffix}`" in files.export.__doc__
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the stand-in for dot is a shell script")
+def test_pdf_by_a_system_dot(trace: gradviz.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in = tmp_path / "bin" / "dot"
+    stand_in.parent.mkdir()
+    stand_in.write_text('#!/bin/sh\necho "%PDF-1.7 $*"\ncat\n')
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
+    made = export(trace, tmp_path / "net.pdf").path.read_bytes()
+    assert made.startswith(b"%PDF-1.7 -Kdot -Tpdf")
+    assert b"digraph" in made, "the DOT text came in by stdin"
