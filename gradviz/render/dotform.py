@@ -9,9 +9,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-import graphviz
-
 from gradviz.errors import GradvizError
+from gradviz.render.dotwriter import Dot, literal
 from gradviz.render.escape import columns, label, markup, visible
 from gradviz.render.legend import legend_of
 from gradviz.render.style import DARK, LIGHT, line_of, look_of
@@ -45,41 +44,26 @@ def dot_of(graph: Graph, *, rankdir: str = "TB", dark: bool = False, legend: boo
     if rankdir not in RANKDIRS:
         raise GradvizError(f"rankdir is one of {', '.join(RANKDIRS)}, not {rankdir!r}")
     palette = DARK if dark else LIGHT
-    drawn = graphviz.Digraph(name="gradviz")
+    drawn = Dot("gradviz")
     _set_defaults(drawn, graph, rankdir, palette)
-    body = graphviz.Digraph(name="cluster_all")
-    if legend:
-        body.attr(label=_html(legend_of(graph, palette)), labelloc="b", labeljust="c", margin="12")
-    else:
-        body.attr(label="")
-    body.attr(color="transparent", bgcolor="transparent")
-    _add_parts(body, graph, palette)
-    _add_edges(body, graph, palette)
-    drawn.subgraph(body)
+    with drawn.subgraph("cluster_all"):
+        drawn.attributes(color="transparent", bgcolor="transparent", labelloc="b", labeljust="c", margin="12")
+        drawn.attributes(label=_html(legend_of(graph, palette)) if legend else "")
+        _add_parts(drawn, graph, palette)
+        _add_edges(drawn, graph, palette)
     _forward_net_first(drawn, graph)
     _align(drawn, graph)
-    return str(drawn.source)
+    return drawn.text()
 
 
-def _set_defaults(drawn: Any, graph: Graph, rankdir: str, palette: Palette) -> None:
-    drawn.attr(
-        rankdir=rankdir,
-        newrank="true",
-        compound="true",
-        bgcolor=palette.background,
-        fontname=FONT,
-        fontcolor=palette.text,
-        fontsize="12",
-        nodesep="0.22",
-        ranksep="0.32",
-        pad="0.2",
-        labelloc="t",
-        labeljust="l",
-        label=_html(_title(graph, palette)),
-        tooltip=graphviz.escape(_for_attribute(label(graph.graph["title"], 200))),
-    )
-    drawn.attr("node", fontname=FONT, fontsize="11", fontcolor=palette.text, height="0.36", margin="0.11,0.05")
-    drawn.attr("edge", fontname=FONT, fontsize="9", fontcolor=palette.quiet)
+def _set_defaults(drawn: Dot, graph: Graph, rankdir: str, palette: Palette) -> None:
+    drawn.attributes(rankdir=rankdir, newrank="true", compound="true", nodesep="0.22", ranksep="0.32", pad="0.2")
+    drawn.attributes(bgcolor=palette.background, fontname=FONT, fontcolor=palette.text, fontsize="12")
+    drawn.attributes(labelloc="t", labeljust="l", label=_html(_title(graph, palette)))
+    drawn.attributes(tooltip=literal(label(graph.graph["title"], 200)))
+    text = {"fontname": FONT, "fontcolor": palette.text, "fontsize": "11"}
+    drawn.attributes("node", **text, height="0.36", margin="0.11,0.05", style="filled")
+    drawn.attributes("edge", fontname=FONT, fontcolor=palette.quiet, fontsize="9", arrowsize="0.7")
 
 
 def _title(graph: Graph, palette: Palette) -> str:
@@ -104,77 +88,69 @@ def _html(content: str) -> str:
     return f"<{content}>"
 
 
-def _for_attribute(text: str) -> str:
-    """Text inside a quoted string, where Graphviz would still read entities."""
-    return text.replace("&", "&amp;")
-
-
 # Nodes, in clusters.
 
 
-def _add_parts(body: Any, graph: Graph, palette: Palette) -> None:
+def _add_parts(drawn: Dot, graph: Graph, palette: Palette) -> None:
     inside: dict[str, list[str]] = {}
     for node, data in graph.nodes(data=True):
         inside.setdefault(data["cluster"] or data["part"], []).append(node)
+    ticks = under_way(graph)
+    for part, title, style in (("forward", "Forward net", "rounded"), ("gradient", "Gradient net", "rounded,dashed")):
+        if part in inside:
+            colour = palette.forward[1] if part == "forward" else palette.gradient[1]
+            with drawn.subgraph(f"cluster_{part}"):
+                drawn.attributes(label=title, tooltip=title, labelloc="t", labeljust="l", fontsize="12", margin="10")
+                drawn.attributes(style=style, color=colour, fontcolor=colour)
+                if "gradient" in inside:
+                    drawn.node(f"anchor_{part}", {"style": "invis", "shape": "point", "width": "0.01", "label": ""})
+                _add_nodes(drawn, graph, inside[part], ticks, palette)
+                _add_clusters(drawn, graph, part, inside, ticks, palette)
+
+
+def _add_clusters(
+    drawn: Dot, graph: Graph, part: str, inside: dict[str, list[str]], ticks: bool, palette: Palette
+) -> None:
+    """Add the clusters of nested nets, each inside of the one around it."""
     children: dict[str, list[str]] = {}
     for key, cluster in graph.graph["clusters"].items():
         if key in inside:
             children.setdefault(cluster["parent"] or cluster["part"], []).append(key)
-    for part, title, dashes in (("forward", "Forward net", "rounded"), ("gradient", "Gradient net", "rounded,dashed")):
-        if part in inside:
-            made = graphviz.Digraph(name=f"cluster_{part}")
-            colour = palette.forward[1] if part == "forward" else palette.gradient[1]
-            made.attr(label=title, style=dashes, color=colour, fontcolor=colour, fontsize="12", margin="10")
-            made.attr(labelloc="t", labeljust="l", tooltip=title)
-            if "gradient" in inside:
-                made.node(f"anchor_{part}", style="invis", shape="point", width="0.01", label="")
-            _add_nodes(made, graph, inside[part], palette)
-            _add_clusters(made, graph, part, children, inside, palette)
-            body.subgraph(made)
+    pending: list[str | None] = [*reversed(children.get(part, []))]
+    while pending:
+        key = pending.pop()
+        if key is None:
+            drawn.close()
+            continue
+        drawn.open(f"cluster_{key}")
+        title = literal(label(graph.graph["clusters"][key]["label"]))
+        drawn.attributes(label=title, tooltip=title, labelloc="t", labeljust="l", fontsize="10", margin="8")
+        drawn.attributes(style="rounded,dotted", color=palette.quiet, fontcolor=palette.quiet)
+        _add_nodes(drawn, graph, inside[key], ticks, palette)
+        pending += [None, *reversed(children.get(key, []))]
 
 
-def _add_clusters(
-    made: Any, graph: Graph, top: str, children: dict[str, list[str]], inside: dict[str, list[str]], palette: Palette
-) -> None:
-    """Add the clusters of nested nets, innermost first, so that each is whole when its parent takes it in."""
-    order: list[str] = list(children.get(top, ()))
-    for key in order:
-        order += children.get(key, ())
-    built = {key: graphviz.Digraph(name=f"cluster_{key}") for key in order}
-    for key in reversed(order):
-        about = graph.graph["clusters"][key]
-        title = _for_attribute(label(about["label"]))
-        built[key].attr(label=graphviz.escape(title), tooltip=graphviz.escape(title), margin="8")
-        built[key].attr(style="rounded,dotted", color=palette.quiet, fontsize="10")
-        built[key].attr(
-            fontcolor=palette.quiet, labelloc="t", labeljust="l", margin="8", tooltip=graphviz.escape(title)
-        )
-        _add_nodes(built[key], graph, inside[key], palette)
-        for child in children.get(key, ()):
-            built[key].subgraph(built[child])
-    for key in children.get(top, ()):
-        made.subgraph(built[key])
-
-
-def _add_nodes(made: Any, graph: Graph, nodes: list[str], palette: Palette) -> None:
-    ticks = under_way(graph)
+def _add_nodes(drawn: Dot, graph: Graph, nodes: list[str], ticks: bool, palette: Palette) -> None:
     for node in nodes:
         data = graph.nodes[node]
         first = heading(data, ticks=ticks)
-        made.node(node, **_node_attributes(node, first, data, look_of(data, palette), palette))
+        drawn.node(node, _node_attributes(node, first, data, look_of(data, palette), palette))
 
 
 def _node_attributes(node: str, first: str, data: dict[str, Any], look: Look, palette: Palette) -> dict[str, str]:
     found = {
         "id": node,
         "label": _html(_label(first, notes(data), data, look, palette)),
-        "tooltip": graphviz.escape(_for_attribute(tooltip(data))).replace("\n", "&#10;"),
+        "tooltip": literal(tooltip(data)),
         "shape": look.shape,
-        "style": ",".join(each for each in ("filled", "rounded" if look.rounded else "", look.dashes) if each),
         "fillcolor": look.fill,
         "color": look.line,
-        "penwidth": f"{look.width:g}",
     }
+    dashes = "" if look.dashes == "solid" else look.dashes
+    if look.rounded or dashes:
+        found["style"] = ",".join(each for each in ("filled", "rounded" if look.rounded else "", dashes) if each)
+    if look.width != 1.0:
+        found["penwidth"] = f"{look.width:g}"
     if look.shape in SLANTED:
         found["margin"] = "0.02,0.02"
     if look.double:
@@ -197,7 +173,7 @@ def _label(first: str, below: list[str], data: dict[str, Any], look: Look, palet
 # Edges.
 
 
-def _add_edges(body: Any, graph: Graph, palette: Palette) -> None:
+def _add_edges(drawn: Dot, graph: Graph, palette: Palette) -> None:
     for tail, head, data in graph.edges(data=True):
         back = data["kind"] in UPWARDS
         attributes = _edge_attributes(line_of(data, palette), back=back)
@@ -207,7 +183,7 @@ def _add_edges(body: Any, graph: Graph, palette: Palette) -> None:
         if data["kind"] == "nested":
             attributes["lhead"] = f"cluster_{graph.nodes[head]['cluster']}"
         ends = (head, tail) if back else (tail, head)
-        body.edge(*ends, **attributes)
+        drawn.edge(*ends, attributes)
 
 
 def _edge_attributes(line: Line, *, back: bool) -> dict[str, str]:
@@ -220,18 +196,19 @@ def _edge_attributes(line: Line, *, back: bool) -> dict[str, str]:
         found["dir"] = "back"
     if line.head != "normal":
         found["arrowtail" if back else "arrowhead"] = line.head
-    found["arrowsize"] = f"{line.size:g}"
+    if line.size != 0.7:
+        found["arrowsize"] = f"{line.size:g}"
     if not line.binds:
         found["constraint"] = "false"
     return found
 
 
-def _forward_net_first(drawn: Any, graph: Graph) -> None:
+def _forward_net_first(drawn: Dot, graph: Graph) -> None:
     """Keep the forward net on the left: two unseen points at the top, in this order, one in each part."""
     if {data["part"] for _, data in graph.nodes(data=True)} == {"forward", "gradient"}:
-        with drawn.subgraph() as top:
-            top.attr(rank="min")
-            top.edge("anchor_forward", "anchor_gradient", style="invis")
+        with drawn.subgraph():
+            drawn.attributes(rank="min")
+            drawn.edge("anchor_forward", "anchor_gradient", {"style": "invis"})
 
 
 def _scope_pairs(graph: Graph) -> list[tuple[str, str]]:
@@ -244,7 +221,7 @@ def _scope_pairs(graph: Graph) -> list[tuple[str, str]]:
     ]
 
 
-def _align(drawn: Any, graph: Graph) -> None:
+def _align(drawn: Dot, graph: Graph) -> None:
     """Put what was made first at a forward operator beside it, and a y beside its gradient.
 
     It also keeps the lines between both nets short; long ones can make the layout take a hundred times as long.
@@ -259,7 +236,7 @@ def _align(drawn: Any, graph: Graph) -> None:
         if data["kind"] == "gradient_of" and graph.nodes[tail].get("y") and graph.nodes[head]["part"] == "gradient":
             pairs.append((tail, head))
     for left, right in pairs:
-        with drawn.subgraph() as same:
-            same.attr(rank="same")
-            same.node(left)
-            same.node(right)
+        with drawn.subgraph():
+            drawn.attributes(rank="same")
+            drawn.node(left)
+            drawn.node(right)
