@@ -166,7 +166,6 @@ class Trace:
         chosen: how the ys came about: `given`, `external outputs` or `unread outputs`.
         skip: how many operators at the start of the net were left out.
         steps: one Step for each forward operator reached, last operator first.
-        error: the error that stopped the walk, or None.
         recording: the event stream with its indices.
         options: what else `trace` was asked, to trace a mended net in the same way.
         walk: the walk itself, for who explains it.
@@ -182,10 +181,33 @@ class Trace:
         self.skip: int = options["skip"]
         self.recording = walk.recording
         self.steps = Steps(walk.recording)
-        self.error: GradientError | None = walk.error
         self.walk = walk
-        if self.error is not None:
-            self.error.examine = self._examine
+
+    @property
+    def error(self) -> GradientError | None:
+        """The error that stopped the walk, or None."""
+        error = self.walk.error
+        if error is not None and error.examine is None:
+            error.examine = self._examine
+        return error
+
+    @property
+    def finished(self) -> bool:
+        """Whether the walk has come to its end, or to an error."""
+        events = self.recording.events
+        return bool(events) and events[-1].phase == "end"
+
+    def advance(self, visits: int | None = None) -> bool:
+        """Let a lazy walk go on; between two calls what there is can be used, and nobody needs to call again.
+
+        Args:
+            visits: how many forward operators to visit; None for all that are left.
+
+        Returns:
+            Whether the walk is finished.
+        """
+        self.walk.run(visits)
+        return self.finished
 
     def _examine(self) -> Any:
         from gradviz.autodiff.examine import examine
@@ -295,6 +317,7 @@ def trace(
     gradient_of: Callable[..., Any] | None = None,
     skip: int = 0,
     strict: bool = False,
+    lazy: bool = False,
 ) -> Trace:
     """Build the gradients of a net as Caffe2 does, and keep every event.
 
@@ -308,6 +331,7 @@ def trace(
             OperatorDefs and the gradients of its inputs.
         skip: leave out so many operators at the start of the net.
         strict: raise the error that stops the walk instead of keeping it in `trace.error`.
+        lazy: only play the operators and seed the ys; `trace.advance` goes on from there.
 
     Raises:
         TypeError: ys is neither list nor dict, or a key is not text.
@@ -325,7 +349,7 @@ def trace(
         walk.nest = nest
     else:
         walk = Walk(ops, chosen, _asked_of(gradient_of), name_scope, device_scope, skip)
-    walk.run()
+    walk.run(0 if lazy else None)
     options = {"name_scope": name_scope, "device_scope": device_scope, "gradient_of": gradient_of, "skip": skip}
     made = Trace(opened, walk, chosen, how, options)
     if strict and made.error is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from gradviz.autodiff import diagnosis
@@ -94,12 +95,16 @@ class Walk:
         self.gradient_map: dict[str, Gradient] = {}
         self.renamed: dict[tuple[int, int], str] = {}
         self.error: GradientError | None = None
+        self._pauses: Iterator[int] | None = None
         self.nest: Nest | None = None
 
-    def run(self) -> None:
-        """Walk to the end, or to the error."""
+    def run(self, visits: int | None = None) -> None:
+        """Walk on: to the end or the error, or for so many visits; what comes before the first visit comes first."""
         with collector_paused():
-            for _ in self.walk():
+            if self._pauses is None:
+                self._pauses = self.walk()
+                next(self._pauses, None)
+            for _ in islice(self._pauses, visits):
                 pass
 
     def walk(self) -> Iterator[int]:
