@@ -11,7 +11,7 @@ from textual.app import App, SystemCommand
 from gradviz.debug import Session
 from gradviz.debug.breakpoints import Breakpoint, parse
 from gradviz.errors import GradvizError
-from gradviz.tui import keys
+from gradviz.tui import keys, words
 from gradviz.tui.debug import DebugScreen
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class GradvizApp(App[int]):
     Attributes:
         session: what is debugged at the start.
         feeds: values for the net's inputs, for the Values screen.
+        notices: what to tell at the start.
     """
 
     TITLE = "gradviz"
@@ -44,10 +45,13 @@ class GradvizApp(App[int]):
         super().__init__()
         self.session = session
         self.feeds = feeds
+        self.notices: list[str] = []
         self.debug_screen = DebugScreen(session)
 
     def on_mount(self) -> None:
         self.push_screen(self.debug_screen)
+        for notice in self.notices:
+            self.notify(words.prose(notice, 80), severity="warning", timeout=10, markup=False)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every action of the debug screen, then Textual's own."""
@@ -91,6 +95,7 @@ def run(
         raise GradvizError("the debugger needs a terminal; `gradviz trace FILE` prints the events instead")
     session = opened(model, ys, at=at, breakpoints=breakpoints, watches=watches)
     app = GradvizApp(session, feeds=feeds)
+    app.notices = [*session.trace.model.notices, *session.trace.warnings][:5]
     code = app.run()
     keep(app.debug_screen.session)
     return code or 0

@@ -169,7 +169,7 @@ class Opening(Moving):
         from gradviz.tui.screens.export import ExportScreen
 
         self.take_count()
-        self.app.push_screen(ExportScreen(self.desk), lambda path: self.say(f"wrote {path}") if path else None)
+        self.app.push_screen(ExportScreen(self.desk), lambda said: self.say(said) if said else None)
 
     def action_copy(self) -> None:
         from gradviz.tui.copying import selection

@@ -80,10 +80,21 @@ def subscript(version: int) -> str:
 
 def blob(name: str, version: int | None = None, width: int = 40) -> str:
     """A blob's name with its version as a subscript, which stays readable where the name is shortened."""
-    if version is None:
-        return shorten(shown(name), width)
-    mark = subscript(version)
-    return shorten(shown(name), max(width - len(mark), 3)) + mark
+    mark = "" if version is None else subscript(version)
+    room = max(width - len(mark), 3) if mark else width
+    text = shown(name)
+    if len(text) <= room and cells(text) <= room:
+        return text + mark
+    return _without_scope(text, room) + mark
+
+
+def _without_scope(text: str, room: int) -> str:
+    """A name that is too long: outer scopes go first, then the middle of what is left."""
+    inner = text.find("/", max(len(text) - room + 1, 0))
+    if 0 <= inner < len(text) - 1 and cells(text) - cells(text[:inner]) < room:
+        return "…" + text[inner:]
+    last = text.rfind("/", 0, -1)
+    return shorten(text[last + 1 :], room)
 
 
 def prose(text: str, longest: int = 60) -> str:

@@ -73,8 +73,12 @@ def test_given_gradients_are_names_or_slices():
 
 
 async def test_export_writes_at_this_event_and_asks_before_it_overwrites(tmp_path, monkeypatch):
+    from gradviz.render.files import Exported
+
     calls = []
-    monkeypatch.setattr("gradviz.render.export", lambda trace, path, at: calls.append((path.name, at)))
+    monkeypatch.setattr(
+        "gradviz.render.export", lambda trace, path, at: calls.append((path.name, at)) or Exported(path)
+    )
     made = app("lenet", 40)
     async with made.run_test(size=(120, 40)) as pilot:
         await pilot.press("e", "enter")
@@ -185,7 +189,7 @@ async def test_values_sort_by_any_column_and_filter():
         await settled(made, pilot)
         table = made.screen.query_one("#figures")
         order = [each.blob for each in table.things]
-        await pilot.press("right", "right", "right", "s")
+        await pilot.press("right", "right", "s")
         highest = [each.health.max for each in table.things if each.health.max is not None]
         assert highest == sorted(highest, reverse=True)
         await pilot.press("s")
@@ -198,6 +202,7 @@ async def test_values_sort_by_any_column_and_filter():
         for _ in COLUMNS:
             await pilot.press("right")
             assert any(i == made.screen.column for i, _ in made.screen.seen(78))
+        assert COLUMNS[made.screen.column].title == "∂ Inf"
 
 
 async def test_a_run_can_be_cancelled():

@@ -56,7 +56,7 @@ async def test_random_keys(name, size, seed):
     made = app(name, 0)
     async with made.run_test(size=size) as pilot:
         for _ in range(2):
-            for _ in range(20):
+            for _ in range(15):
                 key = choose.choice(KEYS)
                 await pilot.press(key)
                 if made.screen is not made.debug_screen:

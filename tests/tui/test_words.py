@@ -48,6 +48,19 @@ def test_a_version_stays_readable_behind_a_long_name():
     assert words.blob("w") == "w"
 
 
+def test_scopes_go_first_where_a_name_is_too_long():
+    assert words.blob("stage3/block3/conv1_w", 0, 40) == "stage3/block3/conv1_w₀"
+    assert words.blob("stage3/block3/conv1_w", 0, 18) == "…/block3/conv1_w₀"
+    assert words.blob("stage3/block3/conv1_w", 0, 10) == "…/conv1_w₀"
+    assert words.blob("stage3/block3/conv1_w", 0, 7) == "con…_w₀"
+    assert words.blob("scope/", None, 4) == "sc…/"
+
+
+@given(st.text(alphabet="ab/漢", max_size=40), st.integers(1, 20))
+def test_a_blob_fits_whatever_its_scopes(name, width):
+    assert words.cells(words.blob(name, None, width)) <= max(width, 2)
+
+
 def test_prose_shortens_words_and_leaves_the_sentence():
     assert words.prose(f"{'x' * 100} is read") == words.shorten("x" * 100, 60) + " is read"
 

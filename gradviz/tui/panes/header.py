@@ -52,7 +52,7 @@ class Header(LinePane):
         if not hasattr(self, "desk"):
             return []
         right = self._right(width)
-        lefts = (self._left(width, parts) for parts in (3, 2, 1, 0))
+        lefts = (self._left(width, parts) for parts in (4, 3, 2, 1, 0))
         fitting = (left for left in lefts if width_of(left) + width_of(right) < width)
         return [joined(next(fitting, [(" ", "")]), right, width)]
 
@@ -67,6 +67,8 @@ class Header(LinePane):
             row.append((" " + words.shorten(crumbs, max(width // 4, 8)), "accent"))
         if parts > 2:
             row += [("  ys ", "dim"), (words.shorten(ys_text(self.desk), max(width // 4, 8)), "")]
+        if parts > 3 and self.desk.trace.chosen != "given":
+            row.append((f" ({self.desk.trace.chosen})", "dim"))
         return row
 
     def _right(self, width: int) -> Row:

@@ -30,7 +30,7 @@ class Sentence(Static):
 
     def __init__(self) -> None:
         super().__init__(markup=False, id="sentence")
-        self._failed = False
+        self._lines = 0
 
     def draw(self, desk: Desk) -> None:
         """Say the event at the cursor."""
@@ -45,5 +45,7 @@ class Sentence(Static):
         parts.append(Content(words.prose(desk.event.sentence())))
         if failed:
             parts.append((" · enter: why", "$text-muted"))
-        self.update(Content.assemble(*parts), layout=failed != self._failed)
-        self._failed = failed
+        content = Content.assemble(*parts)
+        lines = -(-(content.cell_length + 12) // max(self.size.width, 1))
+        self.update(content, layout=lines != self._lines)
+        self._lines = lines

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gradviz.tui.desk import Desk
 
-FORMATS = ".svg .png .dot pictures · .html a page · .mmd .json text · .pbtxt .pb the nets"
+FORMATS = ".svg .png .pdf .dot pictures · .html .md pages · .mmd .json .graphml graphs · .pb .pbtxt the net"
 
 
 def proposed(desk: Desk) -> str:
@@ -31,7 +31,7 @@ def proposed(desk: Desk) -> str:
 
 
 class ExportScreen(ModalScreen["str | None"]):
-    """Gives the path that was written."""
+    """Says what was written."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Back", id="export.close", tooltip="Back, nothing is written")
@@ -80,13 +80,14 @@ class ExportScreen(ModalScreen["str | None"]):
         from gradviz.render import export
 
         try:
-            export(self.desk.trace, path, at=self.desk.position)
+            made = export(self.desk.trace, path, at=self.desk.position)
         except (GradvizError, OSError) as error:
             self.app.call_from_thread(self._failed, str(error))
         except Exception as error:  # noqa: BLE001  (whatever goes wrong in there belongs on the screen)
             self.app.call_from_thread(self._failed, f"{type(error).__name__}: {error}")
         else:
-            self.app.call_from_thread(self.dismiss, str(path))
+            said = f"wrote {made.path}" + (f": {made.note}" if made.note else "")
+            self.app.call_from_thread(self.dismiss, said)
 
     def _failed(self, text: str) -> None:
         self._busy = False

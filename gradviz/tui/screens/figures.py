@@ -112,6 +112,18 @@ COLUMNS: tuple[Column, ...] = (
 """What the table shows; `∂` stands before the figures of a gradient."""
 
 
+_FIRST = ("shape", "min", "max", "L2", "NaN", "∂ L2")
+
+
+def order(width: int) -> list[int]:
+    """The columns from left to right; where few fit, those that matter most come first."""
+    everything = list(range(len(COLUMNS)))
+    if width >= 100:
+        return everything
+    first = [next(i for i in everything if COLUMNS[i].title == title) for title in _FIRST]
+    return first + [i for i in everything if i not in first]
+
+
 def figures(desk: Desk, workspace: Workspace) -> list[Figure]:
     """The lines of a run, without their figures yet: what was there before, then every write in order."""
     forward = workspace.forward

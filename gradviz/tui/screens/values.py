@@ -18,7 +18,7 @@ from gradviz.tui.lines import LinePane
 from gradviz.tui.panes.header import Hints
 from gradviz.tui.rows import pad
 from gradviz.tui.screens.dialog import Hinted, Lines
-from gradviz.tui.screens.figures import COLUMNS, Figure, figures, fill, name_of
+from gradviz.tui.screens.figures import COLUMNS, Figure, figures, fill, name_of, order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gradviz.tui.desk import Desk
     from gradviz.tui.rows import Row
 
-_NAMES = 18
+_NAMES = 17
 _SEED = 0
 _KEYS = (
     ("enter", "to the op", "open"),
@@ -92,7 +92,7 @@ class Head(LinePane):
     def rows(self, width: int) -> list[Row]:
         screen: Any = self.screen
         row: Row = [(pad("  blob", _NAMES + 2), "title")]
-        for i, column in screen.seen(width):
+        for i, column in screen.seen(width - 1):
             mark = ("▾" if screen.reverse else "▴") if i == screen.sorted_by else ""
             title = f"{column.title}{mark}"
             text = pad(title, column.width) if column.left else f"{title:>{column.width}}"
@@ -102,7 +102,7 @@ class Head(LinePane):
     def on_click(self, event: events.Click) -> None:
         screen: Any = self.screen
         x = _NAMES + 2
-        for i, column in screen.seen(self.content_size.width):
+        for i, column in screen.seen(self.content_size.width - 1):
             if x <= event.x < x + column.width + 1:
                 screen.sort_by(i)
                 return
@@ -163,11 +163,12 @@ class ValuesScreen(Hinted, Screen["int | None"]):
     def seen(self, width: int) -> list[tuple[int, Any]]:
         """The columns that fit, from the first that keeps the marked one in sight."""
         room = width - _NAMES - 2
-        first = 0
-        while first < self.column and sum(c.width + 1 for c in COLUMNS[first : self.column + 1]) > room:
+        columns = order(width)
+        first, marked = 0, columns.index(self.column)
+        while first < marked and sum(COLUMNS[i].width + 1 for i in columns[first : marked + 1]) > room:
             first += 1
         found = []
-        for i in range(first, len(COLUMNS)):
+        for i in columns[first:]:
             room -= COLUMNS[i].width + 1
             if room < 0:
                 break
@@ -419,7 +420,9 @@ class ValuesScreen(Hinted, Screen["int | None"]):
         self._show()
 
     def action_column(self, by: int) -> None:
-        self.column = min(max(self.column + by, 0), len(COLUMNS) - 1)
+        columns = order(self.size.width)
+        here = columns.index(self.column) + by
+        self.column = columns[min(max(here, 0), len(columns) - 1)]
         self.query_one(Head).repaint()
         self.query_one("#figures", Lines).repaint()
 

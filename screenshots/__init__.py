@@ -1,0 +1,1 @@
+"""Pictures of the running debugger, and the program that takes them."""
