@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gradviz.autodiff.events import Make, Play
+
 if TYPE_CHECKING:
-    import networkx as nx
+    from collections.abc import Sequence
 
     from gradviz.autodiff.scene import Scene
+    from gradviz.ops.records import Gradient
 
-Node = "int | str"
 _MOST_PATHS = 5
 _MANY = 10**9
 
@@ -115,78 +117,99 @@ def gradient_paths(scene: Scene, blob: str, version: int) -> tuple[list[Path], i
     Returns:
         At most five paths, at least one for each of the first ys; and the number of all, a billion if more.
     """
-    graph, ys = _flow(scene, blob, version)
+    flow, ys = _flow(scene, blob, version)
     if not ys:
         return [], 0
-    counts = _counted(graph, ys)
+    counts = _counted(flow, ys)
     total = counts[_START]
-    if total <= _MOST_PATHS:
-        return _all(graph, ys), total
-    import networkx as nx
-
-    shortest = nx.single_source_shortest_path(graph, _START) if len(ys) > 1 else {}
-    paths = []
-    for y in ys[:_MOST_PATHS]:
-        nodes = shortest[_y(y)] if shortest else nx.shortest_path(graph, _START, _y(y))
-        paths.append(Path(y, tuple(node for node in nodes if isinstance(node, int))))
-    return paths, total
+    return (_all(flow, counts) if total <= _MOST_PATHS else _shortest(flow, ys)), total
 
 
-_START = "start"
+Flow = dict["int | str", dict["int | str", None]]
+"""For each operator, the operators and ys that its gradient can come from."""
+
+_START = -1
+_Y = "y "
 
 
-def _y(name: str) -> str:
-    return f"y {name}"
+def _flow(scene: Scene, blob: str, version: int) -> tuple[Flow, list[str]]:
+    """Operators through which gradients come to the blob: for each, where the gradient can come from; and the ys.
 
-
-def _flow(scene: Scene, blob: str, version: int) -> tuple[nx.DiGraph[int | str], list[str]]:
-    """Operators through which gradients come to the blob, as a graph from the blob up to the ys."""
-    import networkx as nx
-
-    edges: list[tuple[int | str, int | str]] = []
+    Written for speed: it looks at every operator that depends on the blob.
+    """
+    walk = scene.walk
+    ops, usages, events, visits = walk.ops, walk.usages, walk.recording.events, walk.recording.visits
+    end, offset, reached = len(ops), scene.offset, len(walk.recording.visits)
+    flow: Flow = {_START: {}}
     ys: dict[str, None] = {}
-    start: tuple[int | str, str, int] = (_START, blob, version)
-    waiting = [start]
-    seen: set[int] = set()
+    waiting: list[tuple[int | str, str, int]] = [(_START, blob, version)]
     while waiting:
         node, name, at = waiting.pop()
-        if scene.is_y(name, at):
-            edges.append((node, _y(name)))
-            ys[name] = None
-        for reader in scene.readers(name, at):
-            if not passes(scene, reader, name):
+        following = flow[node]
+        for reader in usages.get((name, at), ()):
+            if reader == end:
+                ys[name] = None
+                following[_Y + name] = None
                 continue
-            edges.append((node, reader))
-            if reader not in seen:
-                seen.add(reader)
-                waiting += [(reader, *output) for output in scene.writes(reader).items()]
-    graph: nx.DiGraph[int | str] = nx.DiGraph()
-    graph.add_edges_from(edges)
-    return graph, list(ys)
+            visit = end - 1 - reader
+            made = events[visits[visit] + 1] if visit < reached and visits[visit] + 1 < len(events) else None
+            if not isinstance(made, Make) or not _gives(ops[reader].inputs, made.g_input, name):
+                continue
+            index = reader + offset
+            following[index] = None
+            if index not in flow:
+                flow[index] = {}
+                play = events[reader]
+                assert isinstance(play, Play)
+                waiting += [(index, *output) for output in zip(play.op.outputs, play.out_versions, strict=True)]
+    return flow, list(ys)
 
 
-def _counted(graph: nx.DiGraph[int | str], ys: list[str]) -> dict[int | str, int]:
+def _gives(inputs: tuple[str, ...], g_input: Sequence[Gradient], blob: str) -> bool:
+    if len(inputs) == 1:
+        return bool(g_input) and g_input[0] is not None
+    return any(name == blob and gradient is not None for name, gradient in zip(inputs, g_input, strict=False))
+
+
+def _counted(flow: Flow, ys: list[str]) -> dict[int | str, int]:
     """How many ways lead from each node to the ys, up to a billion. Operators stand in the order of the net."""
-    counts: dict[int | str, int] = {_y(y): 1 for y in ys}
-    nodes: list[int | str] = [*sorted((node for node in graph if isinstance(node, int)), reverse=True), _START]
-    for node in nodes:
-        counts[node] = min(_MANY, sum(counts.get(after, 0) for after in graph.adj[node]))
+    counts: dict[int | str, int] = {_Y + y: 1 for y in ys}
+    for node in sorted((node for node in flow if isinstance(node, int)), reverse=True):
+        total = 0
+        for after in flow[node]:
+            total += counts.get(after, 0)
+        counts[node] = min(_MANY, total)
     return counts
 
 
-def _all(graph: nx.DiGraph[int | str], ys: list[str]) -> list[Path]:
-    """Every path; there are few. Nodes that lead to no y are left out first, so none is followed in vain."""
+def _all(flow: Flow, counts: dict[int | str, int]) -> list[Path]:
+    """Every path; there are few. Nodes from which no way leads to a y are never entered."""
+    paths = []
+    waiting: list[list[int | str]] = [[_START]]
+    while waiting:
+        path = waiting.pop()
+        while isinstance(path[-1], int):
+            first, *others = [node for node in flow[path[-1]] if counts.get(node)]
+            waiting += [[*path, node] for node in others]
+            path.append(first)
+        paths.append(_path(path))
+    return sorted(paths, key=lambda path: (len(path.ops), path.ops))
+
+
+def _shortest(flow: Flow, ys: list[str]) -> list[Path]:
+    """The shortest path to each of the first ys."""
     import networkx as nx
 
-    ends = {_y(y) for y in ys}
-    useful = {*ends, *(node for end in ends for node in nx.ancestors(graph, end))}
-    pruned = graph.subgraph(useful)
-    paths = [
-        Path(y, tuple(node for node in nodes if isinstance(node, int)))
-        for y in ys
-        for nodes in nx.all_simple_paths(pruned, _START, _y(y))
-    ]
-    return sorted(paths, key=lambda path: len(path.ops))
+    graph: nx.DiGraph[int | str] = nx.DiGraph()
+    graph.add_edges_from((node, after) for node, following in flow.items() for after in following)
+    if len(ys) == 1:
+        return [_path(nx.shortest_path(graph, _START, _Y + ys[0]))]
+    shortest = nx.single_source_shortest_path(graph, _START)
+    return [_path(shortest[_Y + y]) for y in ys[:_MOST_PATHS]]
+
+
+def _path(nodes: list[int | str]) -> Path:
+    return Path(str(nodes[-1]).removeprefix(_Y), tuple(node for node in nodes[1:-1] if isinstance(node, int)))
 
 
 def upstream(scene: Scene, index: int) -> list[str]:

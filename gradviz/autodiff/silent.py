@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gradviz.autodiff.events import Accumulate, Check, Dense, Enter, Frontier, Make, Merge, PassThrough, Seed
 from gradviz.autodiff.faults import faults
@@ -19,9 +19,8 @@ from gradviz.ops.registry import NONE, lookup, make_gradient
 from gradviz.proto import OperatorDef
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from gradviz.autodiff.generators import Generator
     from gradviz.autodiff.scene import Scene
     from gradviz.ops.records import Gradient
 
@@ -181,25 +180,27 @@ class Values:
 
     def errors(self) -> list[Silent]:
         """Go through the events once."""
+        take: dict[type, Callable[[Any], None]] = {
+            Accumulate: self._added_up,
+            Check: self._read,
+            Dense: self._generated,
+            Enter: self._enter,
+            Frontier: self._moved,
+            Make: self._unread,
+            Merge: self._generated,
+            PassThrough: self._generated,
+            Seed: self._seed,
+        }
         for event in self.scene.walk.recording.events[len(self.scene.ops) :]:
-            if isinstance(event, Check):
-                if event.role == "gradient":
-                    self._read(event)
-            elif isinstance(event, Dense | Merge | PassThrough):
-                self._part_of(event.blob, event.version, event.generator)
-            elif isinstance(event, Enter):
-                self._enter(event)
-            elif isinstance(event, Seed):
-                self._seed(event)
-            elif isinstance(event, Frontier):
-                self.frontier[event.blob] = event.version
-            elif isinstance(event, Accumulate):
-                self._added_up(event)
-            elif isinstance(event, Make):
-                self._unread(event)
+            handle = take.get(event.__class__)
+            if handle is not None:
+                handle(event)
         if self.scene.error is None:
             self._result()
         return self.found
+
+    def _moved(self, event: Frontier) -> None:
+        self.frontier[event.blob] = event.version
 
     def _seed(self, event: Seed) -> None:
         self.frontier[event.blob] = event.version
@@ -234,13 +235,14 @@ class Values:
                     self.scene.writer(blob, at),
                 )
 
-    def _part_of(self, blob: str, version: int, generator: Generator) -> None:
+    def _generated(self, event: Dense | Merge | PassThrough) -> None:
+        generator = event.generator
         for op, idx in ((generator.op, generator.idx), (generator.op_values, generator.idx_values)):
             if op is not None and idx is not None:
-                self._part(blob, version, (op, idx))
+                self._part(event.blob, event.version, (op, idx))
                 return
         name = _names(generator.gradient)[-1]
-        self._part(blob, version, self.arriving.get(name, name))
+        self._part(event.blob, event.version, self.arriving.get(name, name))
 
     def _part(self, blob: str, version: int, value: Value) -> None:
         self.makers[blob, version] = value
@@ -258,6 +260,8 @@ class Values:
 
     def _read(self, event: Check) -> None:
         """A gradient operator reads the gradient of an output: is it still the one that was made for it?"""
+        if event.role != "gradient":
+            return
         wanted = self.makers.get((event.blob, event.wanted))
         if wanted is None or event.name != self._name(wanted):
             return

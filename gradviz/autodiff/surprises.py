@@ -11,6 +11,7 @@ from gradviz.autodiff.scene import Scene, joined, shortened
 from gradviz.autodiff.silent import silent_errors
 from gradviz.autodiff.targets import known_blobs, nearest
 from gradviz.autodiff.type_names import ADD_ONS, similar_types
+from gradviz.autodiff.walk import collector_paused
 from gradviz.ops.arguments import values
 from gradviz.ops.registry import lookup
 
@@ -57,8 +58,12 @@ class TraceWarning(str):
 
 def warnings_about(trace: Trace) -> list[TraceWarning]:
     """What a user should know of a walk, gravest first; of many warnings of one kind the first eight."""
-    scene = Scene.of(trace)
-    found = [
+    with collector_paused():  # it would search the whole record of the walk again and again
+        return _not_too_many(_all(trace, Scene.of(trace)))
+
+
+def _all(trace: Trace, scene: Scene) -> list[TraceWarning]:
+    return [
         *_unknown_ys(trace, scene),
         *_silent(scene),
         *_test_mode(scene),
@@ -70,7 +75,6 @@ def warnings_about(trace: Trace) -> list[TraceWarning]:
         *_unknown_types(scene),
         *(_frozen(scene) if trace.error is None else ()),
     ]
-    return _not_too_many(found)
 
 
 def _not_too_many(warnings: list[TraceWarning]) -> list[TraceWarning]:
@@ -183,7 +187,8 @@ def _test_mode(scene: Scene) -> Iterator[TraceWarning]:
             f"{scene.named(index)} runs in test mode, and the gradient of Caffe2 is wrong there: SpatialBNGradient "
             f"reads {mean} and {variance} in place of the saved statistics of a batch, and takes the variance "
             f"{variance} for an inverse standard deviation, so the gradients of {joined(op.inputs[:2])} and of "
-            f"everything below are off; {op.inputs[1]} and {op.inputs[2]} get gradients, {mean} and {variance} get none and must be fed; "
+            f"everything below are off; "
+            f"{op.inputs[1]} and {op.inputs[2]} get gradients, {mean} and {variance} get none and must be fed; "
             "AffineChannel does the same as a frozen batch norm, with a right gradient",
             "batch_norm_in_test_mode",
             index,

@@ -6,6 +6,7 @@ what can be reached from the blob, so large nets are answered at once.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gradviz.autodiff.coverage import coverage
@@ -16,6 +17,7 @@ from gradviz.autodiff.reasons import why_none
 from gradviz.autodiff.scene import Scene, capital, joined, shortened
 from gradviz.autodiff.story import Story
 from gradviz.autodiff.targets import known_blobs, nearest
+from gradviz.autodiff.walk import collector_paused
 from gradviz.ops.records import GradientSlice
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST_VERSIONS = 6
 _MOST_STEPS = 8
+_MOST_NAMES = 24
 
 
 def why(trace: Trace, blob: str | None = None, *, op: int | None = None) -> Story:
@@ -45,7 +48,11 @@ def why(trace: Trace, blob: str | None = None, *, op: int | None = None) -> Stor
     Raises:
         IndexError: there is no such operator among those that were walked.
     """
-    scene = Scene.of(trace)
+    with collector_paused():  # it would search the whole record of the walk again and again
+        return _answer(trace, Scene.of(trace), blob, op)
+
+
+def _answer(trace: Trace, scene: Scene, blob: str | None, op: int | None) -> Story:
     if op is not None:
         if not scene.offset <= op < scene.last:
             raise IndexError(f"there is no op {op} in this walk: it holds ops {scene.offset} to {scene.last - 1}")
@@ -363,10 +370,12 @@ def _about_net(trace: Trace, scene: Scene) -> Story:
         lines += [f"The walk stopped: {trace.error}", *trace.error.explanation]
     found = coverage(scene)
     if found.trained:
-        given = [f"{name} ({spoken(gradient)})" for name, gradient in found.trained.items()]
-        lines.append(f"Trained, {len(found.trained)} parameters: {shortened(given, 24)}.")
+        given = [f"{name} ({spoken(gradient)})" for name, gradient in islice(found.trained.items(), _MOST_NAMES)]
+        more = len(found.trained) - len(given)
+        listing = joined([*given, f"{more:,} more"] if more else given)
+        lines.append(f"Trained, {len(found.trained):,} parameters: {listing}.")
     if found.frozen:
-        lines.append(f"Frozen, {len(found.frozen)} parameters: {shortened(list(found.frozen), 24)}.")
+        lines.append(f"Frozen, {len(found.frozen):,} parameters: {shortened(list(found.frozen), _MOST_NAMES)}.")
         by_reason: dict[str, list[str]] = {}
         for name, reason in found.frozen.items():
             by_reason.setdefault(reason, []).append(name)
