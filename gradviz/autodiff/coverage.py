@@ -56,9 +56,14 @@ class Coverage:
     statistics: tuple[str, ...]
 
 
-def coverage(scene: Scene) -> Coverage:
-    """Sort the parameters of a walk, and find the gradients that serve none."""
-    found = roles(scene.model)
+def coverage(scene: Scene, *, idle: bool = True) -> Coverage:
+    """Sort the parameters of a walk, and find the gradients that serve none.
+
+    Args:
+        scene: the walk.
+        idle: whether to look for idle gradients.
+    """
+    found = roles(scene.model, [(op.type, op.inputs, op.outputs) for op in scene.ops])
     parameters = [name for name, role in found.items() if role == "parameter" and scene.readers(name, 0)]
     known = scene.walk.gradient_map
     trained = {name: known[name] for name in parameters if known.get(name) is not None}
@@ -67,7 +72,8 @@ def coverage(scene: Scene) -> Coverage:
     for name in without[:_MOST_REASONS]:
         frozen[name] = "; ".join(why_none(scene, name, 0)[:3])
     statistics = tuple(name for name, role in found.items() if role == "statistic")
-    return Coverage(trained, frozen, tuple(_idle(scene, set(parameters))), statistics)
+    in_vain = tuple(_idle(scene, set(parameters))) if idle else ()
+    return Coverage(trained, frozen, in_vain, statistics)
 
 
 def _idle(scene: Scene, parameters: set[str]) -> list[Idle]:

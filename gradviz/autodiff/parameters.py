@@ -6,7 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from gradviz.nets import Model
+
+    Blobs = tuple[str, Sequence[str], Sequence[str]]
 
 _WEIGHT_AND_BIAS = (1, 2)
 _TABLE = (0,)
@@ -55,13 +59,17 @@ INTEGER_INPUTS: dict[str, dict[int, str]] = {type: slots for types, slots in _NO
 _LIKE_A_PARAMETER = re.compile(r"(^|[_./])(w|b|weight|weights|bias|biases|gamma|beta|scale|W|B)(_?\d+)?$")
 
 
-def roles(model: Model) -> dict[str, str]:
+def roles(model: Model, ops: Iterable[Blobs] | None = None) -> dict[str, str]:
     """External input -> `parameter`, `statistic` or `data`.
 
     What an init net or a predictor export fills is a parameter, unless operators read it where data goes. Where nothing
     is known, the place at which operators read a blob tells, then its name.
+
+    Args:
+        model: the model.
+        ops: type, inputs and outputs of its operators, where they are at hand.
     """
-    places = _by_place(model)
+    places = _by_place(((op.type, op.input, op.output) for op in model.net.op) if ops is None else ops)
     filled = set(model.parameters)
     if model.init is not None:
         filled.update(name for op in model.init.op for name in op.output)
@@ -76,13 +84,13 @@ def roles(model: Model) -> dict[str, str]:
     return found
 
 
-def _by_place(model: Model) -> dict[str, str]:
+def _by_place(ops: Iterable[Blobs]) -> dict[str, str]:
     """External input -> `parameter`, `statistic`, `data` (read where data goes) or `unknown`, in order of reading."""
     written: set[str] = set()
     found: dict[str, str] = {}
-    for op in model.net.op:
-        parameters, statistics = PARAMETER_INPUTS.get(op.type), STATISTICS.get(op.type, ())
-        for slot, name in enumerate(op.input):
+    for type, inputs, outputs in ops:
+        parameters, statistics = PARAMETER_INPUTS.get(type), STATISTICS.get(type, ())
+        for slot, name in enumerate(inputs):
             if name in written:
                 continue
             if parameters is None:
@@ -91,7 +99,7 @@ def _by_place(model: Model) -> dict[str, str]:
                 found[name] = "parameter" if slot in parameters else "statistic"
             elif found.get(name, "unknown") == "unknown":
                 found[name] = "data"
-        written.update(op.output)
+        written.update(outputs)
     return found
 
 

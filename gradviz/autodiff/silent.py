@@ -62,11 +62,12 @@ def silent_errors(scene: Scene) -> list[Silent]:
 
 
 def _in_place_inputs(scene: Scene) -> Iterator[Silent]:
-    for index in _entered(scene):
-        op = scene.op(index)
-        made = scene.made(index)
+    for index, op in enumerate(scene.ops, scene.offset):
+        if not op.outputs or op.type in SHAPE_ONLY or set(op.inputs).isdisjoint(op.outputs):
+            continue
         both = set(op.inputs).intersection(op.outputs)
-        if not both or made is None or op.type in SHAPE_ONLY:
+        made = scene.made(index)
+        if made is None:
             continue
         apart = _answer_apart(scene, index, both)
         if apart is None or [each.type for each in apart] != [each.type for each in made.gradient_ops]:
@@ -112,6 +113,8 @@ def _entered(scene: Scene) -> Iterator[int]:
 def _ignored(scene: Scene) -> Iterator[Silent]:
     for index in _entered(scene):
         op, made = scene.op(index), scene.made(index)
+        if made is None or _reads_it(op, made, scene.g_output(index)):
+            continue
         known = lookup(op.type)
         if made is None or not made.gradient_ops or (known is not None and known.gradient is NONE):
             continue
@@ -130,6 +133,11 @@ def _ignored(scene: Scene) -> Iterator[Silent]:
                 )
 
 
+def _reads_it(op: Op, made: Make, g_output: tuple[Gradient, ...]) -> bool:
+    """The common case, told at a glance: one output, whose gradient the first gradient operator reads."""
+    return len(op.outputs) == 1 and bool(made.gradient_ops) and g_output[0] in made.gradient_ops[0].inputs
+
+
 # A gradient operator that cannot run.
 
 
@@ -137,6 +145,8 @@ def _unfit(scene: Scene) -> Iterator[Silent]:
     """Gradient operators that work in place where their own schema forbids it, because their forward operator does."""
     walk = scene.walk
     for number, op in enumerate(walk.recording.gradient_ops):
+        if set(op.inputs).isdisjoint(op.outputs):
+            continue
         outputs = [walk.output_of(number, output) for output in range(len(op.outputs))]
         shared = set(op.inputs).intersection(outputs)
         if not shared:
@@ -174,12 +184,16 @@ class Values:
         self.found: list[Silent] = []
         self.made = {name for op in scene.ops for name in op.outputs if name not in op.inputs}
         walk = scene.walk
+        renamed = walk.renamed
         for number, op in enumerate(walk.recording.gradient_ops):
-            for output in range(len(op.outputs)):
-                self.writers.setdefault(walk.output_of(number, output), []).append((number, output))
+            for output, made in enumerate(op.outputs):
+                name = renamed.get((number, output), made) if renamed else made
+                self.writers.setdefault(name, []).append((number, output))
 
     def errors(self) -> list[Silent]:
-        """Go through the events once."""
+        """Go through the events once, unless nothing can be wrong."""
+        if self._all_apart():
+            return []
         take: dict[type, Callable[[Any], None]] = {
             Accumulate: self._added_up,
             Check: self._read,
@@ -198,6 +212,18 @@ class Values:
         if self.scene.error is None:
             self._result()
         return self.found
+
+    def _all_apart(self) -> bool:
+        """Whether every name is written once, forwards and backwards, so that nothing can be overwritten."""
+        frontier = self.scene.walk.recording.frontier
+        once = all(len(numbers) == 1 for numbers in self.writers.values())
+        given = {name for gradient in self.scene.walk.ys.values() for name in _names(gradient)}
+        return (
+            once
+            and given.isdisjoint(self.writers)
+            and not any(version > 1 for version in frontier.values())
+            and (len(self.made) == sum(len(op.outputs) for op in self.scene.ops))
+        )
 
     def _moved(self, event: Frontier) -> None:
         self.frontier[event.blob] = event.version

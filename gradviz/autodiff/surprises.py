@@ -250,7 +250,7 @@ def unknown_type(scene: Scene, index: int) -> str:
 
 
 def _frozen(scene: Scene) -> Iterator[TraceWarning]:
-    found = coverage(scene)
+    found = coverage(scene, idle=False)
     if not found.frozen or not any(scene.knows(y) for y in scene.walk.ys):
         return
     by_reason: dict[str, list[str]] = {}
