@@ -19,10 +19,12 @@ from gradviz.errors import GradvizError
 from gradviz.ops.records import GradientSlice
 
 if TYPE_CHECKING:
+    from gradviz.autodiff.trace import Trace
     from gradviz.debug.session import Session
     from gradviz.nets import Model
     from gradviz.ops.records import Gradient
 
+_SOME = 1000
 VERSION = 1
 """Version of the format; files of another are left alone."""
 
@@ -35,7 +37,8 @@ class Saved:
         ys: what the gradient was asked of.
         chosen: how the ys came about.
         position: the event at the cursor.
-        events: how many events the walk had; a position counts only in a walk of the same length.
+        events: how many events the walk had, 0 where it was left before its end; a position counts only in a walk of
+            the same length.
         breakpoints: with their hits.
         watches: watched blobs.
     """
@@ -84,8 +87,17 @@ def restore(session: Session, saved: Saved) -> None:
     """Put breakpoints and watches back, and the cursor where the walk is the same one."""
     session.breakpoints = list(saved.breakpoints)
     session.watches = list(saved.watches)
-    if session.trace.ys == saved.ys and len(session.trace.events) == saved.events:
+    if session.trace.ys == saved.ys and _same_walk(session.trace, saved):
         session.goto(saved.position)
+
+
+def _same_walk(trace: Trace, saved: Saved) -> bool:
+    """Whether a walk holds the saved position; one that has not come so far goes on until it has."""
+    while not trace.finished and len(trace.events) <= saved.position:
+        trace.advance(_SOME)
+    if trace.finished and saved.events:
+        return len(trace.events) == saved.events
+    return len(trace.events) > saved.position
 
 
 def _write(path: Path, text: str) -> None:
@@ -108,7 +120,7 @@ def _document(session: Session) -> dict[str, Any]:
         "ys": [[name, list(g) if isinstance(g, GradientSlice) else g] for name, g in trace.ys.items()],
         "chosen": trace.chosen,
         "position": session.position,
-        "events": len(trace.events),
+        "events": len(trace.events) if trace.finished else 0,
         "breakpoints": [
             {"kind": b.kind, "value": b.value, "enabled": b.enabled, "ignore": b.ignore, "hits": b.hits}
             for b in session.breakpoints

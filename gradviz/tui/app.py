@@ -26,6 +26,10 @@ _THEME_ONLY = {"Theme", "Keys", "Quit"}
 """Of Textual's own commands the palette offers these beside ours."""
 
 
+LAZY = 3000
+"""Nets of more operators are shown before the walk over them has ended."""
+
+
 class GradvizApp(App[int]):
     """The debugger.
 
@@ -118,12 +122,13 @@ def opened(
     last = saved.load(known)
     if ys is None and last is not None and last.chosen == "given":
         ys = last.ys
-    walked = trace(known, ys)
+    walked = trace(known, ys, lazy=len(known.net.op) > LAZY)
     session = Session(walked)
     session.goto(walked.recording.plays)
     if last is not None:
         saved.restore(session, last)
     if at is not None:
+        walked.advance()
         session.goto(_event(walked, at))
     for each in breakpoints:
         made = parse(each) if isinstance(each, str) else each

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Container
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 PANES = ("forward", "algorithm", "state", "gradient", "graph", "timeline")
 """Ids of the panes, in the order in which tab goes through them."""
 
+_MOMENT = 0.015
+"""Seconds for which a walk goes on before keys are looked at again."""
+
 
 class DebugScreen(Opening):
     """Where am I, what just happened, and why."""
@@ -47,6 +51,8 @@ class DebugScreen(Opening):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._one = "algorithm"
+        self._stride = 200
+        self._told = 0.0
 
     # What is on it.
 
@@ -65,6 +71,7 @@ class DebugScreen(Opening):
     def on_mount(self) -> None:
         self._show_pane()
         self.redraw()
+        self.call_after_refresh(self.walk_on)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.redraw)
@@ -75,6 +82,25 @@ class DebugScreen(Opening):
         self.desk = Desk(session)
         self.desk.hops, self.desk.folded = hops, folded
         self.redraw()
+        self.call_after_refresh(self.walk_on)
+
+    # A walk that goes on behind the screen.
+
+    def walk_on(self) -> None:
+        """Let the walk go on for a moment, then again; keys are answered in between."""
+        trace = self.desk.trace
+        if trace.finished:
+            return
+        start = time.perf_counter()
+        trace.advance(self._stride)
+        took = time.perf_counter() - start
+        self._stride = max(int(self._stride * min(max(_MOMENT / max(took, 1e-6), 0.5), 2)), 10)
+        if self.onward is not None:
+            self.travel(self.onward)
+        elif trace.finished or start - self._told > 0.25:
+            self._told = start
+            self.redraw()
+        self.set_timer(0.005, self.walk_on)
 
     @property
     def small(self) -> bool:
@@ -202,8 +228,7 @@ class DebugScreen(Opening):
     def on_line_view_chosen(self, message: LineView.Chosen) -> None:
         view = message.view
         if isinstance(view, ForwardPane):
-            op = view.op
-            self.travel(lambda: self.session.goto_op(op))
+            self.travel_to_op(view.op)
         elif isinstance(view, GraphPane):
             self._choose_node(view)
         elif isinstance(view, AlgorithmPane | StatePane | GradientPane):
@@ -221,7 +246,7 @@ class DebugScreen(Opening):
     def _choose_node(self, view: GraphPane) -> None:
         ref: tuple[Any, ...] = view.node.ref if view.node is not None else ()
         if ref[:1] == ("op",):
-            self.travel(lambda: self.session.goto_op(ref[1]))
+            self.travel_to_op(ref[1])
         elif ref[:1] == ("gradient",):
             event = self.desk.index.maker(ref[1])
             self.travel(lambda: self.session.goto(event))

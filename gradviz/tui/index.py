@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,10 +28,14 @@ class Use(NamedTuple):
 
 
 class NetIndex:
-    """Look-ups over the forward and the gradient operators of a trace."""
+    """Look-ups over the forward and the gradient operators of a trace, which may still be walking."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        self._writers: dict[str, list[int]] = {}
+        self._readers: dict[str, list[int]] = {}
+        self._sums: list[tuple[int, int]] = []
+        self._ops_seen = self._renames_seen = self._marks_seen = 0
 
     def play(self, op: int) -> Play | None:
         """The event that played a forward operator."""
@@ -87,41 +91,41 @@ class NetIndex:
 
     def gradient_writer(self, name: str, before: int) -> int | None:
         """The last gradient operator before `before` that writes a name."""
-        writers = self._gradient_writers.get(name, [])
-        found = bisect_right(writers, before - 1) - 1
+        self._catch_up()
+        writers = self._writers.get(name, [])
+        found = bisect_left(writers, before) - 1
         return writers[found] if found >= 0 else None
 
     def gradient_readers(self, name: str, after: int, count: int) -> list[int]:
         """Gradient operators behind `after` that read a name, among the first `count`."""
-        return [op for op in self._gradient_readers.get(name, ()) if after < op < count]
+        self._catch_up()
+        return [op for op in self._readers.get(name, ()) if after < op < count]
 
-    @cached_property
-    def _gradient_writers(self) -> dict[str, list[int]]:
-        made: dict[str, list[int]] = {}
-        for i, op in enumerate(self.trace.recording.gradient_ops):
-            for name in dict.fromkeys(op.outputs):
-                made.setdefault(name, []).append(i)
-        for mark in self.trace.recording.rename_marks:
-            event = self.trace.events[mark]
+    def _catch_up(self) -> None:
+        """Take in the gradient operators and renames that a walk has made since the last look."""
+        recording = self.trace.recording
+        ops = recording.gradient_ops
+        for i in range(self._ops_seen, len(ops)):
+            for name in dict.fromkeys(ops[i].outputs):
+                self._writers.setdefault(name, []).append(i)
+            for name in dict.fromkeys(ops[i].inputs):
+                self._readers.setdefault(name, []).append(i)
+        self._ops_seen = len(ops)
+        for mark in recording.rename_marks[self._renames_seen :]:
+            event = recording.events[mark]
             assert isinstance(event, Rename)
-            made.setdefault(event.new, []).append(event.gradient_op)
-            made[event.new].sort()
-        return made
+            insort(self._writers.setdefault(event.new, []), event.gradient_op)
+        self._renames_seen = len(recording.rename_marks)
 
-    @cached_property
-    def _gradient_readers(self) -> dict[str, list[int]]:
-        made: dict[str, list[int]] = {}
-        for i, op in enumerate(self.trace.recording.gradient_ops):
-            for name in dict.fromkeys(op.inputs):
-                made.setdefault(name, []).append(i)
-        return made
-
-    @cached_property
+    @property
     def sums(self) -> list[tuple[int, int]]:
         """Where gradients are added up: visit, and the event that added the operators."""
         recording = self.trace.recording
-        found = [mark for mark in recording.op_marks if isinstance(recording.events[mark], Accumulate)]
-        return [(bisect_right(recording.visits, mark) - 1, mark) for mark in found]
+        for mark in recording.op_marks[self._marks_seen :]:
+            if isinstance(recording.events[mark], Accumulate):
+                self._sums.append((bisect_right(recording.visits, mark) - 1, mark))
+        self._marks_seen = len(recording.op_marks)
+        return self._sums
 
 
 def _first(event: Any) -> int:

@@ -30,6 +30,7 @@ class Moving(Screen[None]):
         self.desk = Desk(session)
         self.count = 0
         self.pattern = ""
+        self.onward: Callable[[], Stop] | None = None
 
     @property
     def session(self) -> Session:
@@ -62,8 +63,15 @@ class Moving(Screen[None]):
 
     # Moving.
 
-    def travel(self, move: Callable[[], Stop]) -> None:
-        """Let the session move, then show where it is."""
+    def travel(self, move: Callable[[], Stop], *, far: bool = False) -> None:
+        """Let the session move, then show where it is.
+
+        Args:
+            move: the move.
+            far: whether it goes on when the walk does, where it ran into an end that is only the end so far.
+        """
+        if move is not self.onward:
+            self.onward = None
         before = self.session.position
         try:
             stop = move()
@@ -71,6 +79,8 @@ class Moving(Screen[None]):
             self.complain(str(error))
             return
         self.desk.arrived(stop, before)
+        so_far = not self.desk.trace.finished and stop.position == self.session.last
+        self.onward = move if so_far and (far or move is self.onward) else None
         self.redraw()
 
     def complain(self, text: str) -> None:
@@ -129,7 +139,7 @@ class Moving(Screen[None]):
                 stop = move()
             return stop
 
-        self.travel(moves)
+        self.travel(moves, far=True)
 
     def action_first(self) -> None:
         self.take_count()
@@ -137,18 +147,36 @@ class Moving(Screen[None]):
 
     def action_last(self) -> None:
         self.take_count()
-        self.travel(self.session.to_end)
+        self.travel(self.session.to_end, far=True)
 
     def action_run_to(self) -> None:
         self.take_count()
-        self.travel(lambda: self.session.run_to_op(self.desk.op))
+        op = self.desk.op
+        if self._is_reached(op):
+            self.travel(lambda: self.session.run_to_op(op))
+        else:
+            self.travel_to_op(op)
+
+    def travel_to_op(self, op: int) -> None:
+        """To the visit of an operator, even where the walk has still to come there."""
+
+        def move() -> Stop:
+            stop = self.session.goto_op(op)
+            return stop if self._is_reached(op) else self.session.to_end()
+
+        self.travel(move, far=True)
+
+    def _is_reached(self, op: int) -> bool:
+        """Whether the walk has visited an operator, or never will."""
+        recording = self.desk.recording
+        visit = len(recording.ops) - 1 - (op - recording.offset)
+        return self.desk.trace.finished or visit < len(recording.visits)
 
     # Finding.
 
     def action_goto(self) -> None:
         if self.count:
-            op = self.take_count()
-            self.travel(lambda: self.session.goto_op(op))
+            self.travel_to_op(self.take_count())
             return
         from gradviz.tui.screens.prompt import Prompt
 
@@ -173,12 +201,15 @@ class Moving(Screen[None]):
         if text.startswith("e"):
             event = int(text[1:])
             if not 0 <= event <= last:
-                raise GradvizError(f"there is no event {event}: events go from 0 to {last}")
+                so_far = "" if self.desk.trace.finished else " so far"
+                raise GradvizError(f"there is no event {event}: events go from 0 to {last}{so_far}")
             return event
         return type(self.session)(self.desk.trace, self.session.position).goto_op(int(text)).position
 
     def _go(self, text: str | None) -> None:
-        if text:
+        if text and text.strip().isdecimal():
+            self.travel_to_op(int(text))
+        elif text:
             event = self._goal(text)
             self.travel(lambda: self.session.goto(event))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from gradviz.autodiff import trace as walk_again
@@ -10,6 +11,7 @@ from gradviz.debug.breakpoints import Breakpoint
 from gradviz.errors import GradvizError
 from gradviz.tui import words
 from gradviz.tui.moving import Moving
+from gradviz.tui.panes.forward import ForwardPane
 from gradviz.tui.panes.graph import GraphPane
 from gradviz.tui.panes.state import StatePane
 
@@ -112,6 +114,40 @@ class Opening(Moving):
     def _jump(self, op: int | None) -> None:
         if op is not None:
             self.look_at(op)
+
+    def action_why(self) -> None:
+        """Of the selected blob or operator; else it is asked of what."""
+        self.take_count()
+        blob = self._selected_blob()
+        if blob is not None:
+            self._tell_why(blob)
+            return
+        from gradviz.tui.screens.prompt import Prompt
+
+        focused = self.focused
+        own = [name for name in self.desk.event.blobs if name in self.desk.recording.frontier]
+        value = f"op {self.desk.op}" if isinstance(focused, ForwardPane) else own[0] if own else ""
+        hint = "a blob, a gradient, or `op 3` · `*` the whole net: what is trained, what is not"
+        names = list(dict.fromkeys([*own, *self.desk.recording.frontier]))
+        self.app.push_screen(Prompt("why", value=value, hint=hint, names=names), self._tell_why)
+
+    def _tell_why(self, text: str | None) -> None:
+        if not text:
+            return
+        from gradviz.autodiff.why import why
+        from gradviz.tui.screens.why import WhyScreen
+
+        trace = self.desk.trace
+        op = re.fullmatch(r"op (\d+)", text.strip())
+        try:
+            if op is not None and text not in self.desk.recording.frontier:
+                story = why(trace, op=int(op.group(1)))
+            else:
+                story = why(trace, None if text == "*" else text)
+        except (IndexError, GradvizError) as error:
+            self.complain(str(error))
+            return
+        self.app.push_screen(WhyScreen(story), self._jump)
 
     def action_values(self) -> None:
         from gradviz.tui.screens.values import ValuesScreen

@@ -1,5 +1,7 @@
 """Every key of the debug screen does what the help says."""
 
+from pathlib import Path
+
 from gradviz.debug import Breakpoint
 from gradviz.tui import keys
 from gradviz.tui.panes.algorithm import AlgorithmPane
@@ -12,6 +14,7 @@ from gradviz.tui.screens.export import ExportScreen
 from gradviz.tui.screens.help import HelpScreen
 from gradviz.tui.screens.prompt import Prompt
 from gradviz.tui.screens.values import ValuesScreen
+from gradviz.tui.screens.why import WhyScreen
 from gradviz.tui.screens.ys import YsScreen
 
 from .nets import app, at_kind, session
@@ -332,6 +335,37 @@ async def test_i_steps_into_a_nested_net_and_u_out_of_it():
         assert made.debug_screen.session is outer
         await pilot.press("home", "i")
         assert made.debug_screen.session is outer
+
+
+async def test_w_tells_why_and_leads_to_an_op():
+    made = app("shared", 80)
+    async with made.run_test(size=(120, 40)) as pilot:
+        await pilot.press("W")
+        made.screen.query_one("Input").value = "w"
+        await pilot.press("enter")
+        assert isinstance(made.screen, WhyScreen)
+        lines = made.screen.query_one("Lines")
+        assert lines.things[0][0] == "w has a gradient: w_grad."
+        lines.select(next(i for i, (text, _) in enumerate(lines.things) if "op 1 (FC)" in text))
+        await pilot.press("enter")
+        assert made.screen is made.debug_screen
+        await pilot.press("alt+1", "end", "W", "enter")
+        assert made.screen.story.subject == "op 4"
+        await pilot.press("escape", "W")
+        made.screen.query_one("Input").value = "*"
+        await pilot.press("enter")
+        assert made.screen.story.subject == "the net"
+        await pilot.press("escape", "W")
+        made.screen.query_one("Input").value = "op 77"
+        await pilot.press("enter")
+        assert made.screen is made.debug_screen
+
+
+def test_every_key_is_pressed_here():
+    source = Path(__file__).read_text("utf-8")
+    for key in keys.KEYS:
+        for name in key.keys.split(","):
+            assert f'"{name}"' in source or ("alt+{digit}" in source and name.startswith("alt+")), name
 
 
 async def test_q_leaves():

@@ -264,8 +264,8 @@ def test_numbers_fit_their_columns():
 def test_the_diagnosis_says_what_was_asked_and_found():
     desk = app("mismatch").debug_screen.desk
     text = ["".join(part for part, _ in each.row) for each in parts(desk, desk.trace.error)]
-    assert "asked   SigmoidGradient needs s₀" in text
-    assert "found   s₁ ✗" in text
+    assert any(line.startswith("asked   ") and "SigmoidGradient" in line for line in text)
+    assert any(line.startswith("found   ") and "version 1" in line for line in text)
     assert any("overwrites what is needed" in line and "op 2 Relu" in line for line in text)
 
 

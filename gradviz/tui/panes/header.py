@@ -74,6 +74,9 @@ class Header(LinePane):
     def _right(self, width: int) -> Row:
         desk = self.desk
         row: Row = [(f"{self.count}… ", "warn")] if self.count else []
+        if not desk.trace.finished:
+            done = len(desk.recording.visits) * 100 // max(len(desk.recording.ops), 1)
+            row.append((f"walking {done}%  ", "warn"))
         row += [
             ("event " if width >= 60 else "", "dim"),
             (f"{desk.position}", "strong"),

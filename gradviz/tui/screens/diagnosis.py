@@ -14,6 +14,7 @@ from gradviz.tui import words
 from gradviz.tui.panes.tabs import generator_row
 from gradviz.tui.rows import pad
 from gradviz.tui.screens.dialog import Lines
+from gradviz.tui.screens.why import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,15 +52,17 @@ class Part(NamedTuple):
     remedy: Any = None
 
 
-def parts(desk: Desk, error: GradientError) -> list[Part]:
+def parts(desk: Desk, error: GradientError, width: int = 90) -> list[Part]:
     """The diagnosis, line by line."""
-    made = [*_asked_and_found(desk, error)]
+    made = [*_where(desk, error), *_asked_and_found(error, width)]
     blob = error.facts.get("blob")
-    if isinstance(blob, str) and blob in desk.recording.frontier:
+    nested = error.diagnosis is not None and bool(error.diagnosis.site)
+    if isinstance(blob, str) and blob in desk.recording.frontier and not nested:
         made += [_blank(), Part([("versions of ", "title"), (words.blob(blob, None, 40), "title")])]
         made += _history(desk, error, blob)
-    made += _generators(desk, error)
-    made += _involved(desk, error)
+    if not nested:
+        made += _generators(desk, error)
+        made += _involved(desk, error)
     made += _remedies(error)
     return made
 
@@ -68,18 +71,39 @@ def _blank() -> Part:
     return Part([("", "")])
 
 
-def _asked_and_found(desk: Desk, error: GradientError) -> Iterator[Part]:
-    facts = error.facts
+def _where(desk: Desk, error: GradientError) -> Iterator[Part]:
     yield Part([("where   ", "dim"), (PHASES.get(error.phase, error.phase), ""), *_of(desk, error.op_index)])
     yield Part([("kind    ", "dim"), (words.shown(error.kind), "strong")])
+
+
+def _asked_and_found(error: GradientError, width: int) -> Iterator[Part]:
+    """The explanation; without one what the facts say. The blob's versions are drawn instead of told."""
+    if not error.explanation:
+        yield from _facts(error)
+        return
+    telling = True
+    for line in error.explanation:
+        telling = (telling or not line.startswith(" ")) and not line.endswith(" versions:")
+        label, colon, rest = line.partition(": ")
+        if not telling:
+            continue
+        if colon and label in ("Asked", "Found"):
+            role = "dim" if label == "Asked" else "bad"
+            for i, (part, _) in enumerate(wrapped(rest, width - 8, hang="")):
+                yield Part([(f"{label.lower() if i == 0 else '':<8}", role), (part, "")])
+        else:
+            yield from (Part([("        ", ""), (part, "")]) for part, _ in wrapped(line, width - 8))
+
+
+def _facts(error: GradientError) -> Iterator[Part]:
+    facts = error.facts
     if "expected" in facts:
         blob = str(facts.get("blob", ""))
         what = words.blob(str(facts["gradient"]), None, 30) if "gradient" in facts else ""
         as_gradient: Row = [("the gradient ", ""), (what, "strong"), (" of ", "")] if what else []
         kind = words.shown(str(facts.get("gradient_op_type", "")))
-        yield Part(
-            [("asked   ", "dim"), (f"{kind} ", "kind"), ("needs ", ""), *as_gradient, _at(blob, facts["expected"])]
-        )
+        asked: Row = [("asked   ", "dim"), (f"{kind} ", "kind"), ("needs ", "")]
+        yield Part([*asked, *as_gradient, _at(blob, facts["expected"])])
         yield Part([("found   ", "dim"), _at(blob, facts["current"]), (" ✗", "bad")])
     elif "blob" in facts:
         yield Part([("blob    ", "dim"), (words.blob(str(facts["blob"]), facts.get("version"), 60), "strong")])
@@ -171,9 +195,15 @@ class DiagnosisScreen(ModalScreen["Part | None"]):
             yield Lines(lambda part, width: part.row)
 
     def on_mount(self) -> None:
+        self._fill()
+        self.query_one(Lines).focus()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
         lines = self.query_one(Lines)
-        lines.fill(parts(self.desk, self.error))
-        lines.focus()
+        lines.fill(parts(self.desk, self.error, max(lines.size.width - 1, 30)), lines.selected)
 
     def on_line_view_chosen(self) -> None:
         part = self.query_one(Lines).thing

@@ -9,7 +9,6 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from gradviz.autodiff.targets import unread_outputs
 from gradviz.ops.records import GradientSlice
 from gradviz.tui import words
 from gradviz.tui.panes.happened import gradient_text
@@ -32,12 +31,22 @@ LOSSES = ("Loss", "CrossEntropy", "Distance", "Perplexity")
 def candidates(desk: Desk) -> list[str]:
     """Every blob that an operator writes, and the present ys: sensible choices first."""
     net, ops = desk.trace.net, desk.recording.ops
+    unread = _unread(desk)
     written = [name for op in reversed(ops) for name in op.outputs]
     losses = [n for op in reversed(ops) if _is_loss(op.type) for n in op.outputs]
     means = [n for op in reversed(ops) if op.type == "AveragedLoss" for n in op.outputs]
-    unread = unread_outputs(net, desk.trace.skip)
     ranked = [*desk.trace.ys, *means, *losses, *net.external_output, *unread, *written]
     return list(dict.fromkeys(name for name in ranked if name))
+
+
+def _unread(desk: Desk) -> list[str]:
+    """Blobs that are written and not read afterwards, in the order of writing."""
+    pending: dict[str, None] = {}
+    for op in desk.recording.ops:
+        for name in op.inputs:
+            pending.pop(name, None)
+        pending.update(dict.fromkeys(op.outputs))
+    return list(pending)
 
 
 def _is_loss(type: str) -> bool:
@@ -78,7 +87,7 @@ class YsScreen(ModalScreen["dict[str, Any] | None"]):
         self.ys: dict[str, Gradient] = dict(desk.trace.ys)
         self._all = candidates(desk)
         self._outside = set(desk.trace.net.external_output)
-        self._unread = set(unread_outputs(desk.trace.net, desk.trace.skip))
+        self._unread = set(_unread(desk))
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog tall") as dialog:
