@@ -182,14 +182,16 @@ class Trace:
         self.recording = walk.recording
         self.steps = Steps(walk.recording)
         self.walk = walk
+        self._enable_diagnosis()
 
     @property
     def error(self) -> GradientError | None:
         """The error that stopped the walk, or None."""
-        error = self.walk.error
-        if error is not None and error.examine is None:
-            error.examine = self._examine
-        return error
+        return self.walk.error
+
+    def _enable_diagnosis(self) -> None:
+        if self.walk.error is not None:
+            self.walk.error.examine = self._examine
 
     @property
     def finished(self) -> bool:
@@ -206,7 +208,9 @@ class Trace:
         Returns:
             Whether the walk is finished.
         """
-        self.walk.run(visits)
+        if not self.finished:
+            self.walk.run(visits)
+            self._enable_diagnosis()
         return self.finished
 
     def _examine(self) -> Any:
