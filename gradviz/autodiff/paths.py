@@ -214,7 +214,7 @@ def _path(nodes: list[int | str]) -> Path:
 
 def upstream(scene: Scene, index: int) -> list[str]:
     """Blobs from outside on which an operator depends, in the order in which they are read."""
-    writers = _writers(scene)
+    writers = scene.writers
     found: dict[str, int] = {}
     waiting = [index]
     seen = {index}
@@ -228,7 +228,3 @@ def upstream(scene: Scene, index: int) -> list[str]:
                 seen.add(writer)
                 waiting.append(writer)
     return sorted(found, key=lambda name: (found[name], scene.op(found[name]).inputs.index(name)))
-
-
-def _writers(scene: Scene) -> dict[tuple[str, int], int]:
-    return {key: index for index in range(scene.offset, scene.last) for key in scene.writes(index).items()}

@@ -7,6 +7,7 @@ of a nested net knows where in the net around it it stands.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gradviz.autodiff.events import Enter, Make, Play, Skip, versioned
@@ -157,8 +158,7 @@ class Scene:
 
     def knows(self, blob: str) -> bool:
         """Whether an operator reads or writes the blob."""
-        history = self.history(blob)
-        return any(each.writer is not None or each.readers for each in history)
+        return (blob, 0) in self.writers or (blob, 1) in self.writers or bool(self.readers(blob, 0))
 
     def last_version(self, blob: str) -> int:
         """The version that is there when the net has run."""
@@ -170,10 +170,16 @@ class Scene:
         found = self.walk.usages.get((blob, version), ())
         return [index + self.offset for index in dict.fromkeys(found) if index < end]
 
+    def history_readers(self, blob: str) -> bool:
+        """Whether any version of a blob is read."""
+        return any((blob, version) in self.walk.usages and self.readers(blob, version) for version in self._span(blob))
+
+    def _span(self, blob: str) -> range:
+        return range(self.walk.frontier.get(blob, -1) + 1)
+
     def writer(self, blob: str, version: int) -> int | None:
         """The operator that wrote a version; None where it came from outside."""
-        history = self.history(blob)
-        return next((each.writer for each in history if each.version == version), None)
+        return self.writers.get((blob, version))
 
     def is_y(self, blob: str, version: int | None = None) -> bool:
         """Whether the gradient is asked of the blob (at this version)."""
@@ -187,18 +193,9 @@ class Scene:
         return found
 
     def _scan(self, blob: str) -> Iterator[Version]:
-        writers: dict[int, int | None] = {}
-        for index, op in enumerate(self.walk.ops, self.offset):
-            if blob in op.inputs and not writers:
-                writers[self.reads(index)[blob]] = None
-            if blob in op.outputs:
-                version = self.writes(index)[blob]
-                for doubled in range(max(writers, default=version - 1) + 1, version):
-                    writers[doubled] = index  # a name that stands twice among the outputs is raised twice
-                writers[version] = index
-        if not writers and blob in self.walk.ys:
-            writers[0] = None
-        for version, writer in writers.items():
+        writers = self.writers
+        for version in self._span(blob):
+            writer = writers.get((blob, version))
             readers = tuple(self.readers(blob, version))
             yield Version(
                 blob=blob,
@@ -210,6 +207,17 @@ class Scene:
                 reader_types=tuple(self.op(index).type for index in readers),
                 is_y=self.is_y(blob, version),
             )
+
+    @cached_property
+    def writers(self) -> dict[tuple[str, int], int]:
+        """Blob and version -> the operator that wrote it."""
+        events = self.walk.recording.events
+        found: dict[tuple[str, int], int] = {}
+        for event in events[: len(self.walk.ops)]:
+            assert isinstance(event, Play)
+            for key in zip(event.op.outputs, event.out_versions, strict=True):
+                found[key] = event.op_index
+        return found
 
     # Visits.
 

@@ -63,6 +63,14 @@ METRICS = frozenset(
 )
 """Types that only measure or show."""
 
+LOSSES = frozenset(
+    {
+        *("AveragedLoss", "SoftmaxWithLoss", "SpatialSoftmaxWithLoss", "LabelCrossEntropy", "CrossEntropy"),
+        *("SquaredL2Distance", "SigmoidCrossEntropyWithLogits", "MarginRankingCriterion", "HSoftmax"),
+    }
+)
+"""Types by which one knows a net that is trained."""
+
 CUDA_ONLY = frozenset(
     {
         *("NCCLAllreduce", "NCCLBroadcast", "NCCLReduce", "NCCLAllGather", "NCCLReduceScatter", "GetGPUMemoryUsage"),

@@ -17,6 +17,7 @@ from gradviz.autodiff.reasons import why_none
 from gradviz.autodiff.scene import Scene, capital, joined, shortened
 from gradviz.autodiff.story import Story
 from gradviz.autodiff.targets import known_blobs, nearest
+from gradviz.autodiff.type_names import LOSSES
 from gradviz.autodiff.walk import collector_paused
 from gradviz.ops.records import GradientSlice
 
@@ -294,14 +295,11 @@ _GRADIENT_ENDS = ("_autogen_grad", "_grad_indices", "_grad_values", "_grad")
 
 
 def _no_loss(trace: Trace) -> Iterator[str]:
-    if trace.chosen != "given" or not any(op.type in _LOSSES for op in trace.ops):
+    if trace.chosen != "given" or not any(op.type in LOSSES for op in trace.ops):
         yield (
             "A net for prediction has no loss: add one (such as LabelCrossEntropy and AveragedLoss), ask for its "
             "gradient, and the gradients below it come into being."
         )
-
-
-_LOSSES = frozenset({"AveragedLoss", "SoftmaxWithLoss", "SpatialSoftmaxWithLoss", "SumElements", "LabelCrossEntropy"})
 
 
 # An operator.

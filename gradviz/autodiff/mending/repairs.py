@@ -69,6 +69,14 @@ def repairs(shop: Workshop, index: int) -> Iterator[Remedy]:
             waiting += [(_changed(definition, fix.on_op), (*fixes, fix)) for fix in further]
 
 
+def schema_remedies(shop: Workshop, index: int) -> Iterator[Remedy]:
+    """Fixes of the first fault of a definition, whether or not a gradient is asked for."""
+    op = shop.scene.op(index)
+    for fault in faults(op)[:1]:
+        for fix in _for_fault(shop, index, op, fault):
+            yield _remedy(shop, index, (fix,))
+
+
 def own_output_remedies(shop: Workshop, index: int) -> Iterator[Remedy]:
     """An output of its own for an operator that works in place, whatever its rule says."""
     op = shop.scene.op(index)

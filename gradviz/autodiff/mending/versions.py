@@ -22,22 +22,27 @@ if TYPE_CHECKING:
 def remedies(shop: Workshop, error: GradientError) -> Iterator[Remedy]:
     """For `grad_version_mismatch`, `output_overwritten` and `input_overwritten`."""
     blob, wanted = error.facts["blob"], error.facts["expected"]
-    again = [*_repetitions(shop, error)]
+    again = [*_repetitions(shop, blob)]
     yield from again or _dead_writers(shop, blob, wanted)
-    renames = [*_rename_later(shop, blob, wanted), *_rename_earlier(shop, blob, wanted)]
-    if shop.scene.is_y(blob) or blob in shop.scene.model.net.external_output:
-        renames.reverse()  # so that the name by which others know the result stays
-    yield from renames
+    yield from version_remedies(shop, blob, wanted)
     if error.kind == "input_overwritten" and error.op_index is not None:
         yield from _keep_before(shop, error.op_index, blob, wanted)
     yield from _needless_writers(shop, blob, wanted)
     yield from _rename_all(shop, blob)
 
 
-def _repetitions(shop: Workshop, error: GradientError) -> Iterator[Remedy]:
+def version_remedies(shop: Workshop, blob: str, wanted: int) -> Iterator[Remedy]:
+    """Names of their own for a version that is needed and those that overwrite it."""
+    renames = [*_rename_later(shop, blob, wanted), *_rename_earlier(shop, blob, wanted)]
+    if shop.scene.is_y(blob) or blob in shop.scene.model.net.external_output:
+        renames.reverse()  # so that the name by which others know the result stays
+    yield from renames
+
+
+def _repetitions(shop: Workshop, blob: str) -> Iterator[Remedy]:
     scene = shop.scene
     again = repeated(scene)
-    if again and any(scene.op(index).outputs and error.facts["blob"] in scene.op(index).outputs for index in again):
+    if any(blob in scene.op(index).outputs for index in again):
         later = sorted(set(again.values()))
         verb = "repeats" if len(later) == 1 else "repeat"
         yield shop.remedy(
@@ -46,7 +51,7 @@ def _repetitions(shop: Workshop, error: GradientError) -> Iterator[Remedy]:
             "overwritten unread. Building the net anew from the start does the same.",
             lambda net: edits.drop(net, again),
         )
-    twice = [pair for pair in doubled_in_a_row(scene) if error.facts["blob"] in scene.op(pair[0]).outputs]
+    twice = [pair for pair in doubled_in_a_row(scene) if blob in scene.op(pair[0]).outputs]
     for first, second in twice[:1]:
         yield shop.remedy(
             f"Drop {scene.named(second)}, which repeats op {first}",
