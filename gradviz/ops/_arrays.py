@@ -64,10 +64,10 @@ def sigmoid(xp: Any, x: Any) -> Any:
 def keep_where(condition: Any, x: Any) -> Any:
     """`x` (of floats) where `condition` holds, else 0, whatever `x` is there.
 
-    Masking the bits is several times as fast as `where` on the host: it takes no branches.
+    Masking the bits is several times as fast as `where` on the host: it takes no branches. The mask itself is of bytes,
+    and widened as it goes.
     """
-    bits = f"i{x.dtype.itemsize}"
-    return (x.view(bits) & -condition.astype(bits)).view(x.dtype)
+    return (x.view(f"i{x.dtype.itemsize}") & -condition.view("i1")).view(x.dtype)
 
 
 def as_matrix(x: Any, axis: int) -> Any:

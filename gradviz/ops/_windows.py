@@ -20,6 +20,9 @@ Sizes = tuple[int, ...]
 VALID, SAME, CAFFE_POOLING = 1, 2, 3
 """Values of `legacy_pad`: ways to choose the padding from the picture's size."""
 
+_ELEMENTS_AT_ONCE = {"numpy": 2**17, "cupy": 2**28}
+"""About how many elements of a picture are worked off together, by namespace."""
+
 
 @dataclass(frozen=True, slots=True)
 class Windows:
@@ -267,11 +270,17 @@ def fold(reached: Any, w: Windows, combine: Any) -> Any:
         An array (..., *out), or a view where windows are single elements.
     """
     for axis in range(len(w.kernel)):
-        first, *others = (reached[where] for where in _along(w, axis))
-        reached = first if not others else combine(first, others[0])
-        for other in others[1:]:
-            combine(reached, other, out=reached)
+        reached = fold_along(reached, w, axis, combine)
     return reached
+
+
+def fold_along(reached: Any, w: Windows, axis: int, combine: Any) -> Any:
+    """What `fold` does along one spatial dimension."""
+    first, *others = (reached[where] for where in along(w, axis))
+    folded = first if not others else combine(first, others[0])
+    for other in others[1:]:
+        combine(folded, other, out=folded)
+    return folded
 
 
 def spread(xp: Any, values: Any, w: Windows) -> Any:
@@ -279,18 +288,25 @@ def spread(xp: Any, values: Any, w: Windows) -> Any:
     for axis in range(len(w.kernel)):
         at = values.ndim - len(w.kernel) + axis
         whole = xp.zeros((*values.shape[:at], w.extent[axis], *values.shape[at + 1 :]), values.dtype)
-        for where in _along(w, axis):
+        for where in along(w, axis):
             whole[where] += values
         values = whole
     return unpadded(xp, values, w)
 
 
-def _along(w: Windows, axis: int) -> Iterator[tuple[Any, ...]]:
+def along(w: Windows, axis: int) -> Iterator[tuple[Any, ...]]:
     """Indices that pick one element of each window along one spatial dimension, for each element of a window."""
     step, count, rest = w.stride[axis], w.out[axis], (slice(None),) * (len(w.kernel) - axis - 1)
     for i in range(w.kernel[axis]):
         first = i * w.dilation[axis]
         yield (..., slice(first, first + (count - 1) * step + 1, step), *rest)
+
+
+def parts(xp: Any, x: Any) -> Iterator[slice]:
+    """Slices of the first dimension, so small that what is made of one is still in the cache when it is read."""
+    step = max(1, _ELEMENTS_AT_ONCE[xp.__name__] // max(1, math.prod(x.shape[1:])))
+    for first in range(0, x.shape[0], step):
+        yield slice(first, first + step)
 
 
 def channels_first(x: Any, order: str) -> Any:

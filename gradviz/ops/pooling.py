@@ -6,8 +6,20 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from gradviz.ops import _regions
+from gradviz.ops._arrays import keep_where
 from gradviz.ops._checks import require
-from gradviz.ops._windows import channels_first, channels_last, fold, padded, spread, unpadded, windows
+from gradviz.ops._windows import (
+    along,
+    channels_first,
+    channels_last,
+    fold,
+    fold_along,
+    padded,
+    parts,
+    spread,
+    unpadded,
+    windows,
+)
 from gradviz.ops.dtypes import expect
 from gradviz.ops.registry import SHOULD_NOT, kernel, no_kernel, operator
 from gradviz.ops.rules import GI, GO, I, O, emit
@@ -105,11 +117,31 @@ def max_pool(xp: Any, x: Any, *, order: str = "NCHW", **args: Any) -> Any:
 def max_pool_gradient(xp: Any, x: Any, y: Any, dy: Any, *, order: str = "NCHW", **args: Any) -> Any:
     """Every element that equals its window's maximum gets the whole gradient."""
     x, y, dy, w = _prepared_gradient(x, y, dy, order, args)
-    reached = padded(xp, x, w, LOWEST)
-    dx = xp.zeros(reached.shape, dy.dtype)
-    for _, where in w.offsets():
-        dx[(..., *where)] += xp.where(reached[(..., *where)] == y, dy, 0)
-    return channels_last(xp, unpadded(xp, dx, w), order)
+    shape = x.shape
+    x, y, dy = (each.reshape(shape[0] * shape[1], *each.shape[2:]) for each in (x, y, dy))
+    dx = xp.empty(x.shape, dy.dtype)
+    for part in parts(xp, x):
+        dx[part] = _through_maxima(xp, x[part], y[part], dy[part], w)
+    return channels_last(xp, dx.reshape(shape), order)
+
+
+def _through_maxima(xp: Any, x: Any, y: Any, dy: Any, w: Windows) -> Any:
+    """The gradient of planes (n, *size), back along one dimension after the other.
+
+    An element is the maximum of its window just if it is the greatest of its row in the window, and that row's the
+    greatest of all rows'.
+    """
+    folded = [padded(xp, x, w, LOWEST)]
+    for axis in range(len(w.kernel) - 1):
+        folded.append(fold_along(folded[-1], w, axis, xp.fmax))
+    greatest = [*folded[1:], y]
+    for axis in reversed(range(len(w.kernel))):
+        reached = folded[axis]
+        d_reached = xp.zeros(reached.shape, dy.dtype)
+        for where in along(w, axis):
+            d_reached[where] += keep_where(reached[where] == greatest[axis], dy)
+        dy = d_reached
+    return unpadded(xp, dy, w)
 
 
 operator(
