@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gradviz.autodiff import Trace
+    from gradviz.execute import Workspace
     from gradviz.render.files import Exported
     from gradviz.render.graph import Graph
 
-__all__ = ["dot", "export", "graph_at", "svg"]
+__all__ = ["dot", "export", "graph_at", "report", "svg"]
 
 
 def graph_at(source: Any, at: int | str | None = None, **cut: Any) -> Graph:
@@ -68,3 +70,24 @@ def export(source: Any, path: str | Path, at: int | str | None = None, **options
     from gradviz.render.files import export as write
 
     return write(source, path, at, **options)
+
+
+def report(trace: Trace, path: str | Path, *, workspace: Workspace | None = None, **options: Any) -> Path:
+    """Write one HTML page, whole in itself, in which the walk can be stepped through forwards and backwards.
+
+    Args:
+        trace: the walk.
+        path: the file; one that is there is replaced.
+        workspace: a run of the same net, such as `gradviz.run` gives; its figures stand beside the blobs.
+        **options: `picture_nodes` (larger nets go without a picture of the whole) and `drawing`, of
+            `gradviz.render.page.page.page_of`.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        GradvizError: the file cannot be written, or it is the one that was opened.
+    """
+    from gradviz.render.page.page import write
+
+    return write(trace, path, workspace, **options)

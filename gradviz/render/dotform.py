@@ -29,7 +29,9 @@ SLANTED = frozenset({"hexagon", "parallelogram", "trapezium", "octagon"})
 UPWARDS = frozenset({"gradient", "sparse", "accumulation"})
 
 
-def dot_of(graph: Graph, *, rankdir: str = "TB", dark: bool = False, legend: bool = True) -> str:
+def dot_of(
+    graph: Graph, *, rankdir: str = "TB", dark: bool = False, legend: bool = True, palette: Palette | None = None
+) -> str:
     """DOT text of a graph model.
 
     Args:
@@ -37,13 +39,14 @@ def dot_of(graph: Graph, *, rankdir: str = "TB", dark: bool = False, legend: boo
         rankdir: where the forward net goes: `TB` down, `LR` to the right, `BT` up, `RL` to the left.
         dark: light lines on a dark ground.
         legend: whether what occurs is explained below.
+        palette: colours in place of those that `dark` chooses.
 
     Raises:
         GradvizError: `rankdir` is none of the four.
     """
     if rankdir not in RANKDIRS:
         raise GradvizError(f"rankdir is one of {', '.join(RANKDIRS)}, not {rankdir!r}")
-    palette = DARK if dark else LIGHT
+    palette = palette or (DARK if dark else LIGHT)
     drawn = Dot("gradviz")
     _set_defaults(drawn, graph, rankdir, palette)
     with drawn.subgraph("cluster_all"):

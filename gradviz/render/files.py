@@ -98,8 +98,7 @@ def export(
     """
     target = Path(os.fsdecode(path))
     format = format_of(target)
-    _writable(target)
-    _not_opened(source, target)
+    refuse_early(source, target)
     if format in ("pb", "pbtxt"):
         if cut:
             raise GradvizError(f"{shown(target)}: a net is written whole; leave out {', '.join(cut)}")
@@ -122,8 +121,17 @@ def export(
     return Exported(target)
 
 
+def refuse_early(source: Any, target: Path) -> None:
+    """Refuse before any work what surely cannot be written, or what would overwrite the net that was opened.
+
+    Raises:
+        GradvizError: it is so.
+    """
+    _writable(target)
+    _not_opened(source, target)
+
+
 def _writable(target: Path) -> None:
-    """Refuse before any work what surely cannot be written."""
     if target.is_dir():
         raise GradvizError(f"{shown(target)} is a folder: name a file in it")
     if not target.parent.is_dir():

@@ -1,0 +1,162 @@
+// A list of which only the visible rows exist, so that a hundred thousand rows scroll as smoothly as ten.
+
+const TALLEST = 8_000_000; // browsers place nothing below some ten million pixels; longer lists scroll in larger strides
+
+// An element with a class and with content; text from the net only ever becomes text.
+function make(tag, className, ...content) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  element.append(...content);
+  return element;
+}
+
+class VirtualList {
+  // root: the element that scrolls; draw(index): the content of a row as an array of nodes, and its class;
+  // go(index): what clicking on a row does.
+  constructor(root, draw, go) {
+    this.root = root;
+    this.draw = draw;
+    this.go = go;
+    this.count = 0;
+    this.active = 0;
+    this.whole = false;
+    this.rows = [];
+    this.space = make("div", "space");
+    this.window = make("div", "window");
+    for (const each of [this.space, this.window]) each.setAttribute("role", "presentation");
+    this.space.append(this.window);
+    root.append(this.space);
+    root.tabIndex = 0;
+    root.addEventListener("scroll", () => this.refresh(), { passive: true });
+    root.addEventListener("keydown", (event) => this.key(event));
+    root.addEventListener("focus", () => this.refresh());
+    root.addEventListener("blur", () => this.refresh());
+    this.window.addEventListener("click", (event) => this.clicked(event));
+    new ResizeObserver(() => this.refresh()).observe(root);
+  }
+
+  get rowHeight() {
+    if (!this.height) {
+      const probe = make("div", "row", "x");
+      this.window.append(probe);
+      this.height = probe.getBoundingClientRect().height || 24;
+      probe.remove();
+    }
+    return this.height;
+  }
+
+  // How many pixels of scrolling are one pixel of rows.
+  get scale() {
+    return Math.min(1, TALLEST / (this.count * this.rowHeight || 1));
+  }
+
+  setCount(count) {
+    this.count = count;
+    this.active = Math.min(this.active, Math.max(count - 1, 0));
+    this.root.classList.toggle("empty", count === 0);
+    // A listbox without options would be none.
+    if (count) this.root.setAttribute("role", "listbox");
+    else this.root.setAttribute("role", "group");
+    this.refresh();
+  }
+
+  refresh() {
+    const height = this.rowHeight;
+    const shown = this.whole ? this.count : Math.ceil(this.root.clientHeight / height) + 1;
+    const first = this.whole ? 0 : Math.max(0, Math.min(this.top(), this.count - shown));
+    const last = Math.min(this.count, first + shown);
+    this.space.style.height = this.whole ? "auto" : `${Math.min(this.count * height, TALLEST)}px`;
+    this.window.style.transform = this.whole ? "none" : `translateY(${this.offset(first)}px)`;
+    while (this.rows.length < last - first) this.addRow();
+    while (this.rows.length > last - first) this.rows.pop().remove();
+    this.first = first;
+    this.rows.forEach((row, i) => this.fill(row, first + i));
+    this.announce();
+  }
+
+  // The first row at the upper edge.
+  top() {
+    return Math.floor(this.root.scrollTop / this.scale / this.rowHeight);
+  }
+
+  offset(first) {
+    if (this.scale === 1) return first * this.rowHeight;
+    const furthest = Math.min(this.count * this.rowHeight, TALLEST) - this.rows.length * this.rowHeight;
+    return Math.min(this.root.scrollTop, Math.max(furthest, 0));
+  }
+
+  addRow() {
+    const row = make("div", "row");
+    row.setAttribute("role", "option");
+    this.window.append(row);
+    this.rows.push(row);
+  }
+
+  fill(row, index) {
+    const { content, look = "", title = "", current = false } = this.draw(index);
+    row.replaceChildren(...content);
+    row.className = `row ${look}`;
+    row.classList.toggle("active", index === this.active && document.activeElement === this.root);
+    row.id = `${this.root.id}-${index}`;
+    row.title = title;
+    row.setAttribute("aria-posinset", index + 1);
+    row.setAttribute("aria-setsize", this.count);
+    row.setAttribute("aria-selected", current);
+  }
+
+  announce() {
+    const row = this.rows[this.active - this.first];
+    if (row && document.activeElement === this.root) this.root.setAttribute("aria-activedescendant", row.id);
+    else this.root.removeAttribute("aria-activedescendant");
+  }
+
+  // Scroll no further than needed to see a row, and make it the one that keys start from.
+  reveal(index) {
+    if (index < 0 || index >= this.count) return;
+    this.active = index;
+    const height = this.rowHeight;
+    const seen = Math.max(Math.floor(this.root.clientHeight / height), 1);
+    const top = this.top();
+    const margin = Math.min(2, Math.floor((seen - 1) / 2));
+    if (index - margin < top) this.scrollToRow(index - margin);
+    else if (index + margin >= top + seen) this.scrollToRow(index + margin + 1 - seen);
+  }
+
+  scrollToRow(row) {
+    this.root.scrollTop = Math.ceil(Math.max(row, 0) * this.rowHeight * this.scale);
+  }
+
+  key(event) {
+    const seen = Math.max(Math.floor(this.root.clientHeight / this.rowHeight) - 1, 1);
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: seen, PageUp: -seen, Home: -this.count, End: this.count };
+    if (event.ctrlKey || event.altKey || event.metaKey || !this.count) return;
+    if (event.key in steps) {
+      this.reveal(Math.min(Math.max(this.active + steps[event.key], 0), this.count - 1));
+      this.refresh();
+    } else if (event.key === "Enter") {
+      this.go(this.active);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  clicked(event) {
+    const row = event.target.closest(".row");
+    if (!row || String(getSelection())) return; // text that is being marked is not a click
+    this.active = this.first + this.rows.indexOf(row);
+    this.go(this.active);
+  }
+
+  // On paper all rows are there, within reason.
+  printed(most) {
+    this.whole = this.count <= most;
+    this.refresh();
+  }
+
+  onScreen() {
+    this.whole = false;
+    this.refresh();
+  }
+}
