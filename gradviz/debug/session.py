@@ -205,7 +205,7 @@ class Session:
 
     def _run(self, *, forward: bool, limit: int | None = None) -> Stop:
         end = (self.last if forward else 0) if limit is None else limit
-        if not any(each.enabled for each in (*self.breakpoints, *self.watches)):
+        if not (any(each.enabled for each in self.breakpoints) or any(each.enabled for each in self.watches)):
             self.goto(end)  # nothing can stop it on the way
             return self._here(self._end_reason())
         watched = {watch.blob: watch.value(self._state) for watch in self.watches if watch.enabled}

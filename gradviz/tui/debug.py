@@ -92,12 +92,16 @@ class DebugScreen(Opening):
         if trace.finished:
             return
         start = time.perf_counter()
-        trace.advance(self._stride)
+        finished = trace.advance(self._stride)
         took = time.perf_counter() - start
         self._stride = max(int(self._stride * min(max(_MOMENT / max(took, 1e-6), 0.5), 2)), 10)
+        if finished:
+            tell = getattr(self.app, "walk_finished", None)
+            if tell is not None:
+                tell()
         if self.onward is not None:
             self.travel(self.onward)
-        elif trace.finished or start - self._told > 0.25:
+        elif finished or start - self._told > 0.25:
             self._told = start
             self.redraw()
         self.set_timer(0.005, self.walk_on)
@@ -123,7 +127,7 @@ class DebugScreen(Opening):
     def _draw_hints(self) -> None:
         hints: keys.Hints = keys.HINTS
         if self.small:
-            hints = (("tab", "small: next pane", "turn(1)"), *hints)
+            hints = (("tab", "next (small)", "turn(1)"), *hints)
         elif isinstance(self.focused, GraphPane):
             hints = (("+ -", "hops", "hops(1)"), ("enter", "go there", "choose"), *hints)
         elif isinstance(self.focused, StatePane):
@@ -136,7 +140,7 @@ class DebugScreen(Opening):
             hints = (("t", "run to here", "run_to"), ("enter", "go there", "choose"), *hints)
         by_key = {hint[0]: hint for hint in reversed(hints)}
         hints = tuple(dict.fromkeys(by_key[hint[0]] for hint in hints))
-        self.query_one(Hints).draw(hints, keys.TAIL)
+        self.query_one(Hints).draw(hints, keys.TAIL if self.size.width >= 44 else keys.TAIL[:1])
 
     def look_at(self, op: int) -> None:
         """Select a forward operator; the cursor stays where it is."""

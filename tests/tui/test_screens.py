@@ -317,7 +317,10 @@ async def test_a_smaller_terminal_shows_one_pane_and_says_so():
     made = app("lenet", 40)
     async with made.run_test(size=(44, 14)) as pilot:
         await pilot.pause()
-        assert "small" in "".join(text for row in made.screen.query_one("#hints").rows(44) for text, _ in row)
+        for width in (44, 30):
+            await pilot.resize_terminal(width, 14)
+            await pilot.pause()
+            assert "small" in "".join(text for row in made.screen.query_one("#hints").rows(width) for text, _ in row)
         shown = []
         for _ in range(5):
             await pilot.press("tab")
