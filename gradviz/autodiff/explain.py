@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gradviz.autodiff.events import spoken, versioned
 from gradviz.autodiff.explain_rules import explain_rule
 from gradviz.autodiff.mending.sums import device_name
-from gradviz.autodiff.repeats import dead, doubled_in_a_row, needless, repeated
+from gradviz.autodiff.repeats import dead, doubled_in_a_row, first_gradient_op, needless, repeated
 from gradviz.autodiff.scene import capital, joined, shortened
 
 if TYPE_CHECKING:
@@ -47,11 +47,17 @@ def explain(scene: Scene, error: GradientError) -> Told:
     """The explanation of an error, in the words of the net in which it arose."""
     told = Told(ops=[] if error.op_index is None else [error.op_index])
     told.lines += _where(scene)
+    present = first_gradient_op(scene)
     tell = _BY_KIND.get(error.kind)
     if tell is not None:
         tell(scene, error, told)
     elif error.op_index is not None:
         explain_rule(scene, error, told)
+    if present is not None:
+        told.lines.append(
+            f"This net holds gradient ops already, from {scene.named(present)} on: it was saved with its gradients. "
+            "Build them from the net as it was before."
+        )
     return told
 
 

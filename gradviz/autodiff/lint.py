@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gradviz.autodiff.repeats import first_gradient_op
 from gradviz.autodiff.scene import Scene
 from gradviz.autodiff.walk import collector_paused
 from gradviz.nets import as_model
@@ -63,8 +64,8 @@ class Subject:
     Attributes:
         trace: the walk of the model.
         scene: the same, with its versions.
-        meant: whether gradients are meant: ys were given, or the net has a loss. If not, what only gradients would
-            trip over is a note.
+        meant: whether gradients are meant: ys were given, or the net has a loss and no gradients yet. If not, what only
+            gradients would trip over is a note.
     """
 
     trace: Trace
@@ -96,7 +97,8 @@ def lint(model: Any, ys: Sequence[str] | Mapping[str, Any] | None = None, **opti
     walked = trace(as_model(model), ys, **options)
     with collector_paused():
         scene = Scene.of(walked)
-        subject = Subject(walked, scene, ys is not None or any(op.type in LOSSES for op in scene.ops))
+        trains = any(op.type in LOSSES for op in scene.ops) and first_gradient_op(scene) is None
+        subject = Subject(walked, scene, ys is not None or trains)
         found = [finding for check in _checks() for finding in check(subject)]
     unique = {(each.severity, each.kind, each.op_index, each.blob, each.message): each for each in reversed(found)}
     return sorted(unique.values(), key=_order)

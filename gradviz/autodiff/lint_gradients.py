@@ -62,6 +62,17 @@ def _would_pass(scene: Scene, index: int) -> set[str]:
 
 def _overwritten(subject: Subject) -> Iterator[Finding]:
     """Blobs that a gradient will need as they were, and that a later operator overwrites: all of them at once."""
+    found = list(_all_overwritten(subject))
+    if subject.meant or len(found) < 4:
+        yield from found
+        return
+    text = (
+        f"should it be trained, {len(found)} blobs that gradients need are overwritten; the first: {found[0].message}"
+    )
+    yield Finding("note", found[0].kind, text, found[0].op_index, found[0].blob)
+
+
+def _all_overwritten(subject: Subject) -> Iterator[Finding]:
     scene = subject.scene
     for index in _still_to_come(scene):
         for blob, version, side in _needs(scene, index):
@@ -166,7 +177,7 @@ def _already(subject: Subject) -> Iterator[Finding]:
             f"the net holds {len(ops):,} gradient ops already, from {scene.named(ops[0])} on: gradients added again "
             "are built over them; take the net as it was before, or skip them"
         )
-        yield Finding(subject.graded("warning"), "gradient_ops_present", text, ops[0])
+        yield Finding("warning", "gradient_ops_present", text, ops[0])
 
 
 def _test_mode(subject: Subject) -> Iterator[Finding]:

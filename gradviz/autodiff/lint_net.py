@@ -132,8 +132,8 @@ def _undeclared(subject: Subject) -> Iterator[Finding]:
             next(iter(lost.values())),
             next(iter(lost)),
             Workshop(scene).remedy(
-                f"Declare {shortened(list(lost))} as external inputs",
-                "The blobs must still be filled or fed.",
+                f"Declare {shortened(list(lost))} as external input{'' if len(lost) == 1 else 's'}",
+                "What is declared must still be filled or fed.",
                 lambda made: made.external_input.extend(lost),
             ),
         )
@@ -198,8 +198,8 @@ def _outputs(subject: Subject) -> Iterator[Finding]:
             f"natural outputs: {shortened(natural)}",
             blob=natural[0] if natural else "",
             remedy=Workshop(scene).remedy(
-                f"Declare {shortened(natural)} as external outputs",
-                "A predictor then returns them.",
+                f"Declare {shortened(natural)} as external output{'' if len(natural) == 1 else 's'}",
+                "A predictor then returns what is declared.",
                 lambda made: made.external_output.extend(natural),
             ),
         )

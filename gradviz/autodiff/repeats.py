@@ -69,6 +69,12 @@ def needless(scene: Scene, index: int) -> bool:
     return True
 
 
+def first_gradient_op(scene: Scene) -> int | None:
+    """The first operator that is marked as a gradient operator; a net that holds some was saved with its gradients."""
+    marked = (index for index in range(scene.offset, scene.last) if scene.op(index).proto.is_gradient_op)
+    return next(marked, None)
+
+
 def _readers(scene: Scene, index: int) -> list[int]:
     return [reader for blob, version in scene.writes(index).items() for reader in scene.readers(blob, version)]
 

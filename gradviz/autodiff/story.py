@@ -20,6 +20,7 @@ class Story:
         has_gradient: whether that blob has a gradient.
         gradient: the gradient: a name, a slice, or None.
         lines: what there is to say, the answer first.
+        known: whether the net, or its gradients, know the subject.
         paths: ways on which the gradient comes from the ys, shortest first; at most five.
     """
 
@@ -29,6 +30,7 @@ class Story:
     gradient: Gradient
     lines: tuple[str, ...]
     paths: tuple[Path, ...] = ()
+    known: bool = True
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

@@ -288,7 +288,7 @@ def _about_unknown(trace: Trace, scene: Scene, name: str) -> Story:
         return Story(name, blob, False, None, tuple(lines))
     near = nearest(name, known)
     hint = f"; did you mean {joined(near, 'or')}?" if near else ""
-    return Story(name, "", False, None, (f"{name} is not a blob of this net{hint}",))
+    return Story(name, "", False, None, (f"{name} is not a blob of this net{hint}",), known=False)
 
 
 _GRADIENT_ENDS = ("_autogen_grad", "_grad_indices", "_grad_values", "_grad")

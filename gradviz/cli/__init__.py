@@ -13,6 +13,7 @@ import rich_click as click
 
 from gradviz import __version__
 from gradviz.cli.debugger import open_command
+from gradviz.cli.diagnosing import lint_command, mend_command, why_command
 from gradviz.cli.drawing import dot_command
 from gradviz.cli.group import Commands
 from gradviz.cli.knowledge import conformance_command, ops_command, samples_command
@@ -41,6 +42,9 @@ def cli() -> None:
 
 cli.add_command(open_command)
 cli.add_command(trace_command)
+cli.add_command(why_command)
+cli.add_command(lint_command)
+cli.add_command(mend_command)
 cli.add_command(dot_command)
 cli.add_command(run_command)
 cli.add_command(ops_command)

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gradviz.autodiff.mending import rules, stops, sums, versions
+from gradviz.autodiff.mending.present import gradients_present
 from gradviz.autodiff.mending.workshop import Workshop
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def remedies_for(scene: Scene) -> tuple[Remedy, ...]:
         return ()
     shop = Workshop(scene)
     find = _BY_KIND.get(error.kind)
-    found = list(islice(find(shop, error), _MOST)) if find is not None else []
+    found = [*gradients_present(shop, error)]
+    found += islice(find(shop, error), _MOST) if find is not None else ()
     if find is None or error.kind == "AssertionError@merge_sparse":
         found += islice(rules.remedies(shop, error), _MOST - len(found))
     while scene.around is not None and scene.site:
