@@ -17,6 +17,7 @@ from gradviz.cli.diagnosing import lint_command, mend_command, why_command
 from gradviz.cli.drawing import dot_command
 from gradviz.cli.group import Commands
 from gradviz.cli.knowledge import conformance_command, ops_command, samples_command
+from gradviz.cli.reporting import report_command
 from gradviz.cli.running import run_command
 from gradviz.cli.tracing import trace_command
 
@@ -46,6 +47,7 @@ cli.add_command(why_command)
 cli.add_command(lint_command)
 cli.add_command(mend_command)
 cli.add_command(dot_command)
+cli.add_command(report_command)
 cli.add_command(run_command)
 cli.add_command(ops_command)
 cli.add_command(samples_command)

@@ -83,6 +83,15 @@ def run_command(
     return 0
 
 
+def values_of(model: Model, ys: Any, feeds: tuple[str, ...], seed: int) -> Workspace | None:
+    """A run for who wants its values beside something else; None where no gradients can be built."""
+    plan = _planned(model, ys, told=True)
+    if plan is None:
+        return None
+    options = {"backend": "numpy", "iterations": 1, "keep": "all", "seed": seed}
+    return _run(plan, _feeds(model, feeds, seed), None, options)
+
+
 def _planned(model: Model, ys: Any, *, told: bool) -> Plan | None:
     """The net made ready to run; stderr hears which ys were chosen.
 
