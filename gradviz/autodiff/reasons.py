@@ -61,7 +61,7 @@ def _not_reached(scene: Scene, found: Downstream) -> str:
     assert scene.error is not None
     at = scene.error.op_index
     where = "before it began" if at is None or not scene.walk.recording.visits else f"at {scene.named(at)}"
-    ops = sorted(set(found.unvisited), reverse=True)
+    ops = sorted(set(found.unvisited) - {at}, reverse=True) or [at or 0]
     return f"the walk stopped {where} ({scene.error.kind}) and did not get through {scene.all_named(ops, 3)}"
 
 

@@ -288,7 +288,9 @@ def _as_integer(argument: Argument) -> int | None:
 
 
 def _from_type(shop: Workshop, index: int, op: Op) -> Iterator[Fix]:
-    if any(argument.name == "from_type" for argument in op.proto.arg):
+    given = [argument for argument in op.proto.arg if argument.name == "from_type"]
+    if given:
+        yield from _for_argument(shop, index, op, "from_type")
         return
     scene, blob = shop.scene, op.inputs[0]
     writer = scene.writer(blob, scene.reads(index).get(blob, 0))
