@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gradviz.ops.registry import SHOULD_NOT, lookup
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -89,18 +91,25 @@ def _by_place(ops: Iterable[Blobs]) -> dict[str, str]:
     written: set[str] = set()
     found: dict[str, str] = {}
     for type, inputs, outputs in ops:
-        parameters, statistics = PARAMETER_INPUTS.get(type), STATISTICS.get(type, ())
         for slot, name in enumerate(inputs):
-            if name in written:
-                continue
-            if parameters is None:
-                found.setdefault(name, "unknown")
-            elif slot in parameters or slot in statistics:
-                found[name] = "parameter" if slot in parameters else "statistic"
-            elif found.get(name, "unknown") == "unknown":
-                found[name] = "data"
+            if name not in written:
+                place = _place(type, slot)
+                if place in ("parameter", "statistic") or found.get(name, "unknown") == "unknown":
+                    found[name] = place
         written.update(outputs)
     return found
+
+
+def _place(type: str, slot: int) -> str:
+    """What an operator takes an input for."""
+    parameters = PARAMETER_INPUTS.get(type)
+    if slot in STATISTICS.get(type, ()):
+        return "statistic"
+    if parameters is not None:
+        return "parameter" if slot in parameters else "data"
+    known = lookup(type)
+    never_trained = known is not None and known.gradient is SHOULD_NOT  # a comparison, say, of a threshold
+    return "data" if never_trained or slot in INTEGER_INPUTS.get(type, ()) else "unknown"
 
 
 def parameters(model: Model) -> list[str]:
