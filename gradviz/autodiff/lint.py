@@ -11,7 +11,7 @@ from gradviz.autodiff.walk import collector_paused
 from gradviz.nets import as_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gradviz.autodiff.remedies import Remedy
     from gradviz.autodiff.trace import Trace
@@ -99,15 +99,16 @@ def lint(model: Any, ys: Sequence[str] | Mapping[str, Any] | None = None, **opti
         scene = Scene.of(walked)
         trains = any(op.type in LOSSES for op in scene.ops) and first_gradient_op(scene) is None
         subject = Subject(walked, scene, ys is not None or trains)
-        found = [finding for check in _checks() for finding in check(subject)]
+        found = _found(subject)
     unique = {(each.severity, each.kind, each.op_index, each.blob, each.message): each for each in reversed(found)}
     return sorted(unique.values(), key=_order)
 
 
-def _checks() -> list[Callable[[Subject], Iterator[Finding]]]:
+def _found(subject: Subject) -> list[Finding]:
     from gradviz.autodiff import lint_gradients, lint_net
 
-    return [*lint_net.CHECKS, *lint_gradients.CHECKS]
+    found = [finding for check in (*lint_net.CHECKS, *lint_gradients.CHECKS) for finding in check(subject)]
+    return [*found, *lint_gradients.walk_error(subject, found)]
 
 
 def _order(finding: Finding) -> tuple[int, int, str, str]:

@@ -204,13 +204,14 @@ def _warnings(subject: Subject) -> Iterator[Finding]:
         yield Finding(severity, warning.kind, str(warning), warning.op_index, warning.blob or "", remedy)
 
 
-def _error(subject: Subject) -> Iterator[Finding]:
-    """What stops the walk, unless a check above says it of the same operator."""
+def walk_error(subject: Subject, found: list[Finding]) -> Iterator[Finding]:
+    """What stops the walk, unless a check said it already."""
     error = subject.trace.error
     if error is None:
         return
-    told = {"output_overwritten", "input_overwritten", "schema", "stop_gradient_orphan", "no_gradient_maker"}
-    if error.kind in told or error.kind in ("should_not_do_gradient", "gradient_not_implemented_yet"):
+    unknown = error.kind == "no_gradient_maker" and lookup(str(error.facts.get("op_type"))) is None
+    kind = "unknown_type" if unknown else error.kind
+    if any(each.kind == kind and (unknown or each.op_index == error.op_index) for each in found):
         return
     remedy = error.remedies[0] if error.remedies else None
     blob = error.facts.get("blob", "")
@@ -226,6 +227,5 @@ CHECKS: list[Callable[[Subject], Iterator[Finding]]] = [
     _already,
     _test_mode,
     _warnings,
-    _error,
 ]
 """Every check of this file."""
