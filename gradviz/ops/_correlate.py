@@ -1,8 +1,9 @@
 """What convolutions compute: correlation of pictures with a bank of filters, and its two gradients.
 
 Pictures are (N, C, *size), filters (M, C/groups, *kernel), results (N, M, *out). The windows are gathered into columns
-in a single copy and multiplied by the filters: small pictures together, as one product, large ones each by itself. A
-batch is worked off in parts, so that the columns of a part stay small enough to be used again from the cache.
+in a single copy and multiplied by the filters. A batch is worked off in parts, so that the columns of a part stay small
+enough to be used again from the cache. Large pictures are multiplied each by itself, as they lie. Small ones are turned
+round first, so that the batch comes last: then one product does for all, and what is copied lies in long rows.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def correlate(xp: Any, x: Any, filters: Any, w: Windows, groups: int) -> Any:
     for part in _parts(xp, x, w):
         if _is_small(w):
             made = banks @ _columns_together(xp, x[part], w, groups)
-            y[part] = made.reshape(m, -1, *w.out).swapaxes(0, 1)
+            y[part] = _batch_first(made.reshape(m, *w.out, -1))
         else:
             xp.matmul(banks, _columns(xp, x[part], w, groups), out=_flat(y[part], groups))
     return y
@@ -47,7 +48,7 @@ def correlate_filters(xp: Any, x: Any, dy: Any, w: Windows, groups: int) -> Any:
     gradient = xp.zeros((groups, m // groups, channels * math.prod(w.kernel)), x.dtype)
     for part in _parts(xp, x, w):
         if _is_small(w):
-            gradient += _rows_together(dy[part], groups) @ _columns_together(xp, x[part], w, groups).swapaxes(1, 2)
+            gradient += _rows_together(xp, dy[part], groups) @ _columns_together(xp, x[part], w, groups).swapaxes(1, 2)
         else:
             gradient += (_flat(dy[part], groups) @ _columns(xp, x[part], w, groups).swapaxes(2, 3)).sum(axis=0)
     return gradient.reshape(m, channels, *w.kernel)
@@ -59,19 +60,31 @@ def correlate_data(xp: Any, dy: Any, filters: Any, w: Windows, groups: int) -> A
     turned = _banks(filters, groups).swapaxes(1, 2)
     if w.is_pointwise:
         return (turned @ _flat(dy, groups)).reshape(n, channels, *w.size)
-    # Gathering is cheaper than scattering, but only if turning the filters round costs less than is won by it.
-    if max(w.stride) == 1 and filters.shape[0] <= min(2 * channels, 2 * groups * n * math.prod(w.out)):
+    if _gathers_back(n, filters, w, groups):
         return correlate(xp, dy, _reversed_filters(filters, groups), _reversed_windows(w), groups)
     x = xp.empty((n, channels, *w.size), dy.dtype)
-    rank = len(w.kernel)
     for part in _parts(xp, x, w):
         if _is_small(w):
-            columns = (turned @ _rows_together(dy[part], groups)).reshape(channels, *w.kernel, -1, *w.out)
-            columns = columns.transpose(rank + 1, *range(rank + 1), *range(rank + 2, columns.ndim))
+            batched = w.with_batch(x[part].shape[0])
+            columns = turned @ _rows_together(xp, dy[part], groups)
+            x[part] = _batch_first(scatter(xp, columns.reshape(channels, *batched.kernel, *batched.out), batched))
         else:
-            columns = (turned @ _flat(dy[part], groups)).reshape(-1, channels, *w.kernel, *w.out)
-        x[part] = scatter(xp, columns, w)
+            columns = turned @ _flat(dy[part], groups)
+            x[part] = scatter(xp, columns.reshape(-1, channels, *w.kernel, *w.out), w)
     return x
+
+
+def _gathers_back(n: int, filters: Any, w: Windows, groups: int) -> bool:
+    """Whether the data's gradient is cheaper by gathering the results of the windows that hold an element.
+
+    What is scattered is read and written, which costs about three times as much as what is gathered; but gathering is
+    for every element of the pictures, and has the filters turned round, against the grain of memory.
+    """
+    if max(w.stride) > 1:
+        return False
+    m, channels = filters.shape[0], filters.shape[1] * groups
+    gathered = m * n * math.prod(w.size) + 4 * m * filters.shape[1]
+    return gathered <= 3 * channels * n * math.prod(w.out)
 
 
 def _reversed_filters(filters: Any, groups: int) -> Any:
@@ -92,7 +105,7 @@ def locally_correlate(xp: Any, x: Any, filters: Any, w: Windows, groups: int) ->
     """As `correlate`, but each window has filters of its own: `filters` are (*out, M, C/groups, *kernel)."""
     m = filters.shape[len(w.out)]
     made = _local_banks(filters, w, groups) @ _local_columns(xp, x, w, groups)
-    return made.reshape(*w.out, m, x.shape[0]).transpose(_batch_first(len(w.out)))
+    return made.reshape(*w.out, m, x.shape[0]).transpose(_locals_first(len(w.out)))
 
 
 def locally_correlate_filters(xp: Any, x: Any, dy: Any, w: Windows, groups: int) -> Any:
@@ -110,7 +123,7 @@ def locally_correlate_data(xp: Any, dy: Any, filters: Any, w: Windows, groups: i
     return scatter(xp, columns.transpose(last, *range(rank, last), *range(rank)), w)
 
 
-def _batch_first(rank: int) -> tuple[int, ...]:
+def _locals_first(rank: int) -> tuple[int, ...]:
     """Axes that bring (*out, M, N) into the order (N, M, *out)."""
     return (rank + 1, rank, *range(rank))
 
@@ -146,16 +159,25 @@ def _columns(xp: Any, x: Any, w: Windows, groups: int) -> Any:
 
 
 def _columns_together(xp: Any, x: Any, w: Windows, groups: int) -> Any:
-    """Windows as columns, of all pictures: (groups, C/groups · kernel, N · out)."""
-    view = gather(xp, padded(xp, x, w), w)
-    rank = len(w.kernel)
+    """Windows as columns, of all pictures: (groups, C/groups · kernel, out · N)."""
+    batched = w.with_batch(x.shape[0])
     elements = x.shape[1] // groups * math.prod(w.kernel)
-    return view.transpose(*range(1, rank + 2), 0, *range(rank + 2, view.ndim)).reshape(groups, elements, -1)
+    return gather(xp, padded(xp, _batch_last(xp, x), batched), batched).reshape(groups, elements, -1)
 
 
-def _rows_together(dy: Any, groups: int) -> Any:
-    """Results as rows, of all pictures: (groups, M/groups, N · out)."""
-    return dy.swapaxes(0, 1).reshape(groups, dy.shape[1] // groups, -1)
+def _rows_together(xp: Any, dy: Any, groups: int) -> Any:
+    """Results as rows, of all pictures: (groups, M/groups, out · N)."""
+    return _batch_last(xp, dy).reshape(groups, dy.shape[1] // groups, -1)
+
+
+def _batch_last(xp: Any, x: Any) -> Any:
+    """Pictures (N, C, *size) as (C, *size, N)."""
+    return xp.ascontiguousarray(x.transpose(*range(1, x.ndim), 0))
+
+
+def _batch_first(x: Any) -> Any:
+    """The reverse of `_batch_last`, as a view."""
+    return x.transpose(x.ndim - 1, *range(x.ndim - 1))
 
 
 def _local_banks(filters: Any, w: Windows, groups: int) -> Any:

@@ -61,6 +61,19 @@ class Windows:
             k == 1 and s == 1 and h == 0 for k, s, h in zip(self.kernel, self.stride, self.head, strict=True)
         )
 
+    def with_batch(self, n: int) -> Windows:
+        """The same windows over `n` pictures whose last dimension is the batch, where a window is one element."""
+        one, none, all = (1,), (0,), (n,)
+        return Windows(
+            self.kernel + one,
+            self.stride + one,
+            self.dilation + one,
+            self.head + none,
+            self.tail + none,
+            self.size + all,
+            self.out + all,
+        )
+
     def offsets(self) -> Iterator[tuple[Sizes, tuple[slice, ...]]]:
         """Each element of a window with the slices that pick it from all windows of a padded picture."""
         for at in itertools.product(*map(range, self.kernel)):
