@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gradviz.autodiff import edits
+from gradviz.autodiff.diagnosis import rule_raised
 from gradviz.autodiff.faults import Fault, faults
 from gradviz.autodiff.mending.workshop import asks_for
 from gradviz.autodiff.scene import capital, joined
@@ -117,6 +118,8 @@ def _refusal(shop: Workshop, index: int, definition: OperatorDef) -> GradientErr
         make_gradient(Op(definition), g_output[: len(definition.output)])
     except GradientError as error:
         return error
+    except Exception as error:  # noqa: BLE001 - a rule from outside may raise anything
+        return rule_raised(Op(definition), error)
     return None
 
 
