@@ -122,7 +122,14 @@ def _document(session: Session) -> dict[str, Any]:
         "position": session.position,
         "events": len(trace.events) if trace.finished else 0,
         "breakpoints": [
-            {"kind": b.kind, "value": b.value, "enabled": b.enabled, "ignore": b.ignore, "hits": b.hits}
+            {
+                "kind": b.kind,
+                "value": b.value,
+                "enabled": b.enabled,
+                "ignore": b.ignore,
+                "hits": b.hits,
+                "condition": b.condition,
+            }
             for b in session.breakpoints
         ],
         "watches": [{"blob": watch.blob, "enabled": watch.enabled} for watch in session.watches],
@@ -145,4 +152,6 @@ def _saved(found: dict[str, Any]) -> Saved:
 
 def _breakpoint(found: dict[str, Any]) -> Breakpoint:
     value = int(found["value"]) if found["kind"] == "op" else str(found["value"])
-    return Breakpoint(str(found["kind"]), value, bool(found["enabled"]), int(found["ignore"]), int(found["hits"]))
+    condition = str(found.get("condition", ""))  # sessions of before had none
+    hits = int(found["ignore"]), int(found["hits"])
+    return Breakpoint(str(found["kind"]), value, bool(found["enabled"]), *hits, condition)

@@ -218,8 +218,10 @@ class Session:
 
     def _hit(self) -> Stop | None:
         event = self.event
+        recording, index = self.trace.recording, event.op_index
+        op = None if index is None else recording.ops[index - recording.offset]
         for each in self.breakpoints:
-            if each.enabled and each.matches(event) and each.hit():
+            if each.enabled and each.matches(event, op) and each.hit():
                 return Stop(self.position, "breakpoint", breakpoint=each)
         return None
 
