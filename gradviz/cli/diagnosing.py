@@ -10,11 +10,11 @@ import rich_click as click
 
 from gradviz.cli.group import BAD_NEWS
 from gradviz.cli.options import chosen_ys, listed, model_argument, open_model, ys_option
-from gradviz.cli.talk import say
+from gradviz.cli.talk import on_one_line, say
 from gradviz.errors import GradvizError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gradviz.autodiff import Trace
     from gradviz.autodiff.lint import Finding
@@ -48,8 +48,13 @@ def why_command(
         if as_json:
             print(json.dumps(_story_as_json(story)))
             continue
-        print("\n" * bool(number) + "\n".join(story.lines))
+        _print([*([""] if number else []), *story.lines])
     return 0
+
+
+def _print(lines: Iterable[str]) -> None:
+    """Lines on stdout; names in them may hold anything, and stay on their line."""
+    sys.stdout.writelines(on_one_line(line) + "\n" for line in lines)
 
 
 def _walked(model: Model, texts: tuple[str, ...]) -> Trace:
@@ -118,7 +123,7 @@ def lint_command(
     if as_json:
         print(json.dumps([each.as_json() for each in shown], indent=2))
     else:
-        sys.stdout.writelines(line + "\n" for each in shown for line in _finding_lines(each))
+        _print(line for each in shown for line in _finding_lines(each))
     counts = [(sum(each.severity == name for each in found), name) for name in SEVERITIES]
     say(", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts))
     return BAD_NEWS if any(each.severity == "error" for each in found) else 0
@@ -162,7 +167,7 @@ def mend_command(
     if as_json:
         print(json.dumps(mending.as_json(), indent=2))
     else:
-        sys.stdout.writelines(line + "\n" for line in mending.lines())
+        _print(mending.lines())
     if output is not None and mending.model is not None:
         from gradviz.nets import save
 
