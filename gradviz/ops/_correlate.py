@@ -84,7 +84,7 @@ def _gathers_back(n: int, filters: Any, w: Windows, groups: int) -> bool:
         return False
     m, channels = filters.shape[0], filters.shape[1] * groups
     gathered = m * n * math.prod(w.size) + 4 * m * filters.shape[1]
-    return gathered <= 3 * channels * n * math.prod(w.out)
+    return bool(gathered <= 3 * channels * n * math.prod(w.out))
 
 
 def _reversed_filters(filters: Any, groups: int) -> Any:

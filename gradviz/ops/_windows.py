@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz.ops._checks import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 Sizes = tuple[int, ...]
 
@@ -300,11 +300,26 @@ def spread(xp: Any, values: Any, w: Windows) -> Any:
     """The reverse of `fold` with addition, and of `padded`: (..., *out) to (..., *size)."""
     for axis in range(len(w.kernel)):
         at = values.ndim - len(w.kernel) + axis
-        whole = xp.zeros((*values.shape[:at], w.extent[axis], *values.shape[at + 1 :]), values.dtype)
-        for where in along(w, axis):
-            whole[where] += values
-        values = whole
+        shape = (*values.shape[:at], w.extent[axis], *values.shape[at + 1 :])
+        values = spread_along(itertools.repeat(values), w, axis, xp.zeros(shape, values.dtype))
     return unpadded(xp, values, w)
+
+
+def spread_along(pieces: Iterable[Any], w: Windows, axis: int, whole: Any) -> Any:
+    """The reverse of `fold_along` with addition.
+
+    Args:
+        pieces: for each element of a window what its place gets from every window.
+        w: the geometry.
+        axis: the spatial dimension.
+        whole: zeros, which are added to.
+    """
+    for i, (where, piece) in enumerate(zip(along(w, axis), pieces, strict=False)):
+        if i * w.dilation[axis] < w.stride[axis]:  # nothing has been there
+            whole[where] = piece
+        else:
+            whole[where] += piece
+    return whole
 
 
 def along(w: Windows, axis: int) -> Iterator[tuple[Any, ...]]:

@@ -160,13 +160,14 @@ def spatial_bn_gradient(
     of_channels(planes, scale, mean, inverse)
     if planes.size == 0:
         return xp.zeros_like(x), xp.zeros_like(scale), xp.zeros_like(scale)
-    normal = affine(planes, inverse, -mean * inverse)
+    centred = planes - mean[:, None]
     if num_batches > 1:
         dscale, dbias = dscale_sum / real(num_batches), dbias_sum / real(num_batches)
     else:
-        dscale, dbias = dot(normal, slopes).sum(axis=0), slopes.sum(axis=2).sum(axis=0)
+        dscale, dbias = dot(centred, slopes).sum(axis=0) * inverse, slopes.sum(axis=2).sum(axis=0)
     share = real(1 / (planes.shape[0] * planes.shape[2]))
-    dx = through_moments(normal, slopes, scale * inverse, dscale * share, dbias * share)
+    # One pass is spared by leaving `centred` undivided by the deviation.
+    dx = through_moments(centred, slopes, scale * inverse, dscale * inverse * share, dbias * share)
     return as_pictures(xp, dx, x, order), dscale, dbias
 
 

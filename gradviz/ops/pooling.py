@@ -17,6 +17,7 @@ from gradviz.ops._windows import (
     padded,
     parts,
     spread,
+    spread_along,
     unpadded,
     windows,
 )
@@ -136,11 +137,9 @@ def _through_maxima(xp: Any, x: Any, y: Any, dy: Any, w: Windows) -> Any:
         folded.append(fold_along(folded[-1], w, axis, xp.fmax))
     greatest = [*folded[1:], y]
     for axis in reversed(range(len(w.kernel))):
-        reached = folded[axis]
-        d_reached = xp.zeros(reached.shape, dy.dtype)
-        for where in along(w, axis):
-            d_reached[where] += keep_where(reached[where] == greatest[axis], dy)
-        dy = d_reached
+        reached, top = folded[axis], greatest[axis]
+        pieces = (keep_where(reached[where] == top, dy) for where in along(w, axis))
+        dy = spread_along(pieces, w, axis, xp.zeros(reached.shape, dy.dtype))
     return unpadded(xp, dy, w)
 
 
