@@ -21,7 +21,8 @@ from gradviz.cli.talk import say
     "breakpoints",
     multiple=True,
     metavar="WHERE",
-    help="A breakpoint: `7` an op, `type:FC`, `blob:w` (or `w`), `phase:merge`, `event:rename`, `error`; repeatable.",
+    help="A breakpoint: `7` an op, `type:FC`, `blob:w` (or `w`), `phase:merge`, `event:rename`, `error`, or a "
+    """condition such as `kind == "rename" and blob.startswith("conv")`; repeatable.""",
 )
 @click.option("--watch", "watches", multiple=True, metavar="BLOB", help="Stop when this blob changes; repeatable.")
 @click.option(

@@ -58,7 +58,7 @@ KEYS: tuple[Key, ...] = (
     Key("C", "run_back", "Run back", "Run back to the breakpoint or watch before, or to the start", _BACK),
     Key("home", "first", "First event", "To the first event", _BACK),
     Key("b", "breakpoint", "Toggle breakpoint", "Set or remove a breakpoint on the selected op or blob", _STOPS),
-    Key("B", "breakpoints", "Breakpoints", "All breakpoints: add, switch off, remove, ignore hits", _STOPS),
+    Key("B", "breakpoints", "Breakpoints", "All breakpoints: add, edit, condition, switch off, ignore hits", _STOPS),
     Key("w", "watch", "Watch a blob", "Stop when a blob's version, generators, frontier or gradient change", _STOPS),
     Key("W", "why", "Why", "Why a blob has a gradient or none, why a Sum, a name, a version, a skipped op", _FIND),
     Key("g", "goto", "Go to", "Go to an op or an event by its number", _FIND),
