@@ -26,6 +26,7 @@ from gradviz.ops.dtypes import float64_for_float32
 from gradviz.ops.records import GradientSlice
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 SMALL = 64
@@ -135,6 +136,8 @@ def check_gradients(
     step: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+    cancel: threading.Event | None = None,
 ) -> GradientReport:
     """Check the gradients of a net against central differences.
 
@@ -150,6 +153,8 @@ def check_gradients(
         step: of the central difference; None chooses.
         rtol: difference allowed relative to the larger derivative; None chooses.
         atol: difference allowed anyway; None chooses.
+        progress: called before each blob and at the end with the number done, the number in all, and the blob.
+        cancel: ends the check before the next evaluation once it is set; the report has the blobs done by then.
 
     Raises:
         ExecutionError: the net cannot be run, or has no operators.
@@ -163,8 +168,22 @@ def check_gradients(
     function, notices = _function(plan, feeds or {}, seed)
     names = _default_wrt(plan, function) if wrt is None else list(wrt)
     chosen = {name: value for name, value in (("step", step), ("rtol", rtol), ("atol", atol)) if value is not None}
-    rows = [_check(function, name, elements, np.random.default_rng((seed, i)), chosen) for i, name in enumerate(names)]
+    function.cancel = cancel
+    rows: list[GradientRow] = []
+    try:
+        for i, name in enumerate(names):
+            if progress is not None:
+                progress(i, len(names), name)
+            rows.append(_check(function, name, elements, np.random.default_rng((seed, i)), chosen))
+    except _CancelledError:
+        notices = [*notices, f"cancelled after {len(rows)} of {len(names)} blobs"]
+    if progress is not None:
+        progress(len(rows), len(names), "")
     return GradientReport(rows, function.base, notices)
+
+
+class _CancelledError(Exception):
+    """The check was cancelled in the middle of a blob."""
 
 
 def _function(plan: Plan, feeds: Mapping[str, Any], seed: int) -> tuple[_Function, list[str]]:
@@ -199,7 +218,10 @@ class _Function:
         runtime: of the evaluation that computed the gradients.
         start: what is there before the first operator.
         base: the value of f there.
+        cancel: ends the next evaluation before it begins, once it is set.
     """
+
+    cancel: threading.Event | None = None
 
     def __init__(self, plan: Plan, feeds: Mapping[str, Any], seed: int, precision: Precision) -> None:
         assert plan.trace is not None
@@ -281,6 +303,8 @@ class _Function:
         self, moved: Mapping[str, Any] | None = None, pinned: Mapping[int, tuple[str, Any]] | None = None
     ) -> float:
         """The value of f, with some blobs moved."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise _CancelledError
         frame = self._run(self.forward, moved or {}, pinned or {})[1]
         total = 0.0
         for y, weight in self.weights.items():

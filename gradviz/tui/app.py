@@ -14,6 +14,7 @@ from gradviz.debug.breakpoints import Breakpoint, parse
 from gradviz.errors import GradvizError
 from gradviz.tui import keys, words
 from gradviz.tui.debug import DebugScreen
+from gradviz.tui.screens.dialog import Hinted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,11 +67,13 @@ class GradvizApp(App[int]):
             gc.freeze()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Every action of the debug screen, then Textual's own."""
+        """Every action of the screen, then Textual's own."""
         if isinstance(screen, DebugScreen):
             for key in keys.KEYS:
                 run = partial(screen.run_action, key.action)
                 yield SystemCommand(f"{key.title}  {key.written}", key.tooltip, run)
+        elif isinstance(screen, Hinted):
+            yield from (SystemCommand(*command) for command in screen.commands())
         for command in super().get_system_commands(screen):
             if command.title in _THEME_ONLY:
                 yield command

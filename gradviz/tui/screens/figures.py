@@ -16,6 +16,29 @@ if TYPE_CHECKING:
     from gradviz.tui.desk import Desk
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a gradient check or a comparison says of one line.
+
+    Attributes:
+        ok: whether it agrees.
+        text: why not, or how well.
+        max_abs: largest absolute difference.
+        max_rel: largest relative difference.
+        ulp: largest difference in units in the last place, where that was measured.
+        worst: index of the element that differs most.
+        gradient: whether it is the line's gradient that was looked at.
+    """
+
+    ok: bool
+    text: str
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    ulp: int | None = None
+    worst: tuple[int, ...] | None = None
+    gradient: bool = False
+
+
 @dataclass(slots=True)
 class Figure:
     """One line of the table.
@@ -29,6 +52,7 @@ class Figure:
         health: its figures, once they are known.
         gradient: name of its gradient, where this version has one.
         gradient_health: the gradient's figures.
+        verdict: what the last check or comparison says of it.
     """
 
     order: int
@@ -39,6 +63,7 @@ class Figure:
     health: Health | None = None
     gradient: str = ""
     gradient_health: Health | None = None
+    verdict: Verdict | None = None
 
     @property
     def bad(self) -> bool:
@@ -89,6 +114,45 @@ def _dtype(figure: Figure) -> str:
     return figure.health.dtype if figure.health else ""
 
 
+def _said(show: Callable[[Verdict], str]) -> Callable[[Figure], str]:
+    return lambda figure: "–" if figure.verdict is None else show(figure.verdict)
+
+
+def _measured(name: str) -> Callable[[Figure], Any]:
+    """What a column of errors is sorted by: lines without a verdict come last."""
+
+    def key(figure: Figure) -> Any:
+        value = None if figure.verdict is None else getattr(figure.verdict, name)
+        return value is not None, value if value is not None else ()
+
+    return key
+
+
+def _verdict_key(figure: Figure) -> tuple[int, float]:
+    """What differs most comes first, what was not looked at last."""
+    verdict = figure.verdict
+    return (0, 0.0) if verdict is None else (1 if verdict.ok else 2, verdict.max_rel)
+
+
+def _index(verdict: Verdict) -> str:
+    return "–" if verdict.worst is None else f"[{','.join(map(str, verdict.worst))}]"
+
+
+ERRORS: tuple[Column, ...] = (
+    Column("verdict", 8, _said(lambda verdict: "✓ same" if verdict.ok else "✗ off"), _verdict_key, left=True),
+    Column("abs err", 9, _said(lambda verdict: number(verdict.max_abs)), _measured("max_abs")),
+    Column("rel err", 9, _said(lambda verdict: number(verdict.max_rel)), _measured("max_rel")),
+    Column("ULP", 7, _said(lambda verdict: ulps(verdict.ulp)), _measured("ulp")),
+    Column("worst at", 11, _said(_index), _measured("worst")),
+)
+"""What a check or a comparison adds to the table."""
+
+
+def ulps(count: int | None) -> str:
+    """A number of units in the last place, in at most seven columns."""
+    return "–" if count is None else f"{count}" if count < 1e6 else f"{count:.0e}"
+
+
 COLUMNS: tuple[Column, ...] = (
     Column("shape", 11, _shape, _size, left=True),
     Column("dtype", 7, _dtype, _dtype, left=True),
@@ -108,6 +172,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("∂ zeros", 7, *_of("zeros", True)),
     Column("∂ NaN", 6, *_of("nan", True)),
     Column("∂ Inf", 6, *_of("inf", True)),
+    *ERRORS,
 )
 """What the table shows; `∂` stands before the figures of a gradient."""
 
@@ -115,13 +180,21 @@ COLUMNS: tuple[Column, ...] = (
 _FIRST = ("shape", "min", "max", "L2", "NaN", "∂ L2")
 
 
-def order(width: int) -> list[int]:
-    """The columns from left to right; where few fit, those that matter most come first."""
-    everything = list(range(len(COLUMNS)))
-    if width >= 100:
-        return everything
-    first = [next(i for i in everything if COLUMNS[i].title == title) for title in _FIRST]
-    return first + [i for i in everything if i not in first]
+VERDICT = len(COLUMNS) - len(ERRORS)
+"""The first of the columns that a check adds."""
+
+
+def order(width: int, judged: bool = False) -> list[int]:
+    """The columns from left to right; where few fit, those that matter most come first.
+
+    Args:
+        width: columns of the terminal.
+        judged: whether there are verdicts; they come first.
+    """
+    everything = list(range(VERDICT))
+    first = [] if width >= 100 else [next(i for i in everything if COLUMNS[i].title == title) for title in _FIRST]
+    verdicts = list(range(VERDICT, len(COLUMNS))) if judged else []
+    return verdicts + first + [i for i in everything if i not in first]
 
 
 def figures(desk: Desk, workspace: Workspace) -> list[Figure]:

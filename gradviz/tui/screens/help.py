@@ -14,6 +14,8 @@ from gradviz.tui.rows import pad
 from gradviz.tui.screens.dialog import Lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
@@ -83,6 +85,31 @@ def lines(pane: str | None) -> list[tuple[str, str, str]]:
     return made
 
 
+_SIGNS = {"left": "←", "right": "→", "up": "↑", "down": "↓", "comma": ",", "full_stop": ".", "slash": "/"}
+_SIGNS |= {
+    "question_mark": "?",
+    "plus": "+",
+    "minus": "-",
+    "escape": "esc",
+    "pageup": "page up",
+    "pagedown": "page down",
+}
+
+
+def written(keys: str) -> str:
+    """Keys as Textual names them, for readers."""
+    return " ".join(_SIGNS.get(each, each) for each in keys.split(","))
+
+
+def of_screen(texts: Iterable[str], groups: Iterable[tuple[str, Iterable[Binding]]]) -> list[tuple[str, str, str]]:
+    """What the help of a screen says: what it shows, then its keys under their headings."""
+    made = [("title", "", "Here"), *(("", "", text) for text in texts)]
+    for heading, bindings in groups:
+        made += [("", "", ""), ("title", "", heading)]
+        made += [("key", written(each.key), each.tooltip) for each in bindings]
+    return made
+
+
 def _describe(line: Any, width: int) -> Row:
     role, left, text = line
     if role == "title":
@@ -97,9 +124,10 @@ class HelpScreen(ModalScreen[None]):
         Binding("escape,q,question_mark,h,f1", "close", "Close", id="help.close", tooltip="Close the help")
     ]
 
-    def __init__(self, pane: str | None) -> None:
+    def __init__(self, pane: str | None, made: list[tuple[str, str, str]] | None = None) -> None:
+        """Help on a pane of the debug screen, or the lines `made` for another screen."""
         super().__init__()
-        self._pane = pane
+        self._made = lines(pane) if made is None else made
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog tall") as dialog:
@@ -109,12 +137,12 @@ class HelpScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         view = self.query_one(Lines)
-        self.call_after_refresh(view.fill, _wrapped(lines(self._pane), view.size.width or 96))
+        self.call_after_refresh(view.fill, _wrapped(self._made, view.size.width or 96))
         view.focus()
 
     def on_resize(self) -> None:
         view = self.query_one(Lines)
-        self.call_after_refresh(lambda: view.fill(_wrapped(lines(self._pane), max(view.size.width - 1, 20))))
+        self.call_after_refresh(lambda: view.fill(_wrapped(self._made, max(view.size.width - 1, 20))))
 
     def action_close(self) -> None:
         self.dismiss(None)

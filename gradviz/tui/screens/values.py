@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Static
 
 from gradviz.errors import GradvizError
 from gradviz.tui import words
 from gradviz.tui.lines import LinePane
 from gradviz.tui.panes.header import Hints
+from gradviz.tui.panes.look import SlicePane
 from gradviz.tui.rows import pad
-from gradviz.tui.screens.dialog import Hinted, Lines
-from gradviz.tui.screens.figures import COLUMNS, Figure, figures, fill, name_of, order
+from gradviz.tui.screens.dialog import Hinted, Lines, bindings_of
+from gradviz.tui.screens.feeding import SEED, Feeding
+from gradviz.tui.screens.figures import COLUMNS, VERDICT, Figure, figures, fill, name_of, order
+from gradviz.tui.screens.judging import Judging
+from gradviz.tui.screens.looking import SLICE_KEYS, Looking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,13 +36,16 @@ if TYPE_CHECKING:
     from gradviz.tui.rows import Row
 
 _NAMES = 17
-_SEED = 0
 _KEYS = (
     ("enter", "to the op", "open"),
     ("s", "sort", "sort"),
     ("← →", "column", "column(1)"),
     ("/", "filter", "filter"),
     ("b", "first bad", "bad"),
+    ("v", "look into it", "look"),
+    ("g", "check ∂", "check"),
+    ("c", "compare", "compare"),
+    ("d", "value/∂", "side"),
     ("r", "run again", "run"),
     ("f", "feeds", "fill"),
     ("S", "unsorted", "unsort"),
@@ -86,6 +92,13 @@ class Values:
         self.bad: tuple[int, str] | None = None if found is None else (found.op_index, str(found))
 
 
+def _mark(figure: Figure) -> tuple[str, str]:
+    """The sign before a line: what a check says of it, else whether it has NaN or Inf."""
+    if figure.bad or (figure.verdict is not None and not figure.verdict.ok):
+        return "✗ ", "bad"
+    return ("✓ ", "good") if figure.verdict is not None else ("  ", "")
+
+
 class Head(LinePane):
     """The titles of the columns, above the table."""
 
@@ -109,7 +122,7 @@ class Head(LinePane):
             x += column.width + 1
 
 
-class ValuesScreen(Hinted, Screen["int | None"]):
+class ValuesScreen(Hinted, Feeding, Looking, Judging):
     """The values of a run; gives the forward operator that was chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -120,18 +133,22 @@ class ValuesScreen(Hinted, Screen["int | None"]):
         Binding("left", "column(-1)", "Column left", id="values.left", tooltip="Mark the column to the left"),
         Binding("right", "column(1)", "Column right", id="values.right", tooltip="Mark the column to the right"),
         Binding("slash", "filter", "Filter", id="values.filter", tooltip="Show blobs with this in their names"),
+        Binding("question_mark,h,f1", "help", "Help", id="values.help", tooltip="What is shown here, and the keys"),
         Binding("b", "bad", "First bad", id="values.bad", tooltip="To the first op that makes NaN or Inf"),
-        Binding("f", "fill", "Fill feeds", id="values.fill", tooltip="Fill the missing feeds from a seed, and run"),
-        Binding("l", "load", "Load feeds", id="values.load", tooltip="Read feeds from a .npz or .pb file, and run"),
     ]
+
+    SHOWN = (
+        "A line for each blob and version, as they were executed: figures of the value, and behind ∂ of its gradient.",
+        "✗ NaN or Inf, or off in a check   ✓ agrees with the check   – nothing to say.",
+        "Below (v): how the elements are spread, and the elements themselves. tab goes there and back, esc back.",
+        "On the axes ↓ and → run over the screen, ◂▸ is the one that , and . step along; a takes the next one.",
+    )
 
     def __init__(self, desk: Desk, feeds: Mapping[str, Any] | None = None) -> None:
         super().__init__()
         self.desk = desk
         self.feeds: dict[str, Any] = dict(feeds or {})
         self.values: Values | None = desk.values
-        self.missing: tuple[Missing, ...] = ()
-        self.asked: tuple[Missing, ...] = ()
         self.texts: dict[str, str] = {}
         self.column = 0
         self.sorted_by = -1
@@ -139,6 +156,7 @@ class ValuesScreen(Hinted, Screen["int | None"]):
         self.filter = ""
         self._cancel = threading.Event()
         self.busy = False
+        self._keys: tuple[tuple[str, str, str], ...] = ()
 
     # What is on it.
 
@@ -147,7 +165,8 @@ class ValuesScreen(Hinted, Screen["int | None"]):
         with Vertical(id="table"):
             yield Head(id="head")
             yield Lines(self._describe, id="figures")
-        yield Lines(self._describe_missing, id="missing")
+        yield from self.compose_look()
+        yield Lines(self.describe_missing, id="missing")
         yield Static("", markup=False, id="told")
         yield Hints(id="hints")
 
@@ -155,15 +174,19 @@ class ValuesScreen(Hinted, Screen["int | None"]):
         if self.values is None:
             self.action_run()
         else:
-            self._show()
+            self.show_all()
+
+    def offered(self) -> list[tuple[str, Any, list[Binding]]]:
+        """Its keys, and those of the window on the elements."""
+        return [*super().offered(), ("In the elements", self.query_one(SlicePane), bindings_of(SlicePane))]
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._show)
+        self.call_after_refresh(self.show_all)
 
     def seen(self, width: int) -> list[tuple[int, Any]]:
         """The columns that fit, from the first that keeps the marked one in sight."""
         room = width - _NAMES - 2
-        columns = order(width)
+        columns = order(width, self.judgement is not None)
         first, marked = 0, columns.index(self.column)
         while first < marked and sum(COLUMNS[i].width + 1 for i in columns[first : marked + 1]) > room:
             first += 1
@@ -176,7 +199,7 @@ class ValuesScreen(Hinted, Screen["int | None"]):
         return found
 
     def _describe(self, figure: Any, width: int) -> Row:
-        mark = ("✗ ", "bad") if figure.bad else ("  ", "")
+        mark = _mark(figure)
         role = "bad" if figure.bad else "strong" if figure.version is not None else ""
         row: Row = [mark, (pad(name_of(figure, _NAMES), _NAMES), role)]
         for i, column in self.seen(width):
@@ -188,22 +211,11 @@ class ValuesScreen(Hinted, Screen["int | None"]):
     def _role(self, figure: Figure, i: int, text: str) -> str:
         title = COLUMNS[i].title
         counts = title.endswith(("NaN", "Inf")) and text not in ("0", "–")
+        off = title == "verdict" and text.startswith("✗")
         gradient = title.startswith("∂") and figure.gradient_health is not None and not figure.gradient_health.ok
-        return "bad" if counts or gradient else "accent" if i == self.sorted_by else "dim" if text == "–" else ""
+        return "bad" if counts or gradient or off else "accent" if i == self.sorted_by else "dim" if text == "–" else ""
 
-    def _describe_missing(self, each: Any, width: int) -> Row:
-        given = self.texts.get(each.blob)
-        known: Row = [("✓ ", "good")] if given else [("? ", "warn")]
-        text = given or (each.feed.partition("=")[2] if each.example is not None else "shape?")
-        return [
-            *known,
-            (pad(words.blob(each.blob, None, 24), 24), "strong"),
-            (f" {pad(words.shown(text), 22)}", "" if given else "dim"),
-            (f" {each.dtype}, read by op {each.op_index} ", "dim"),
-            (words.shown(each.op.type), "kind"),
-        ]
-
-    def _show(self) -> None:
+    def show_all(self) -> None:
         """Draw what there is: the table, or what is missing."""
         asked = bool(self.missing) and not self.busy
         self.query_one("#table").display = not asked
@@ -216,6 +228,7 @@ class ValuesScreen(Hinted, Screen["int | None"]):
             table.fill(self._lines(), table.selected)
             table.focus()
         self.query_one(Head).repaint()
+        self.draw_look()
         self._say()
 
     def _lines(self) -> list[Figure]:
@@ -242,10 +255,21 @@ class ValuesScreen(Hinted, Screen["int | None"]):
             status = f"{words.counted(shown, 'value')}" + (f" with “{words.shown(self.filter)}”" if self.filter else "")
             bad = self.values.bad
             told = self.values.error or (f"first bad: {bad[1]}" if bad else "no value has NaN or Inf")
+            if self.judgement is not None:
+                told = self.judgement.summary
+                status += f" · {self.judgement.tally}"
         self.query_one("#status", Static).update(f" gradviz  {name}  values · {status}")
         if not self.busy:
-            self.query_one("#told", Static).update(words.prose(told, 80))
-        self.query_one(Hints).draw(tuple(keys), (("esc", "back", "back"),))
+            self.tell(told)
+        self._keys = tuple(keys)
+        self._draw_hints()
+
+    def _draw_hints(self) -> None:
+        keys = SLICE_KEYS if isinstance(self.focused, SlicePane) else self._keys
+        self.query_one(Hints).draw(keys, (("?", "help", "help"), ("esc", "back", "back")))
+
+    def on_descendant_focus(self) -> None:
+        self._draw_hints()
 
     # Running.
 
@@ -254,9 +278,9 @@ class ValuesScreen(Hinted, Screen["int | None"]):
             return
         self.busy = True
         self._cancel = threading.Event()
-        self.query_one("#told", Static).update("running … esc cancels")
+        self.tell("running … esc cancels")
         self.run_worker(self._work, thread=True, exclusive=True, group="run", exit_on_error=False)
-        self._show()
+        self.show_all()
 
     def _work(self) -> None:
         """In a thread of its own: run, then work out the figures."""
@@ -274,7 +298,7 @@ class ValuesScreen(Hinted, Screen["int | None"]):
         ys: Any = () if trace.error is not None else trace.ys
         try:
             workspace: Any = run(
-                trace.model, self._all_feeds(), ys, seed=_SEED, progress=self._progress, cancel=self._cancel
+                trace.model, self.all_feeds(), ys, seed=SEED, progress=self._progress, cancel=self._cancel
             )
         except MissingFeedsError as missing:
             return Done(None, "", tuple(missing.missing))
@@ -293,19 +317,14 @@ class ValuesScreen(Hinted, Screen["int | None"]):
             self._progress(i + 1, len(lines), None)
         return Values(workspace, lines, error)
 
-    def _all_feeds(self) -> dict[str, Any]:
-        from gradviz.execute.feeds import parse_feeds
-
-        made = parse_feeds([f"{name}={text}" for name, text in self.texts.items()], _SEED)
-        return {**self.feeds, **made}
-
     _told = 0.0
 
     def _progress(self, done: int, total: int, op: Any) -> None:
         now = time.monotonic()
         if now - self._told > 0.05:
             self._told = now
-            self.post_message(Progress(done, total, words.shown(op.type) if op is not None else "figures"))
+            what = op if isinstance(op, str) else "figures" if op is None else op.type
+            self.post_message(Progress(done, total, words.shown(what)))
 
     def on_progress(self, message: Progress) -> None:
         if not self.busy:
@@ -314,7 +333,7 @@ class ValuesScreen(Hinted, Screen["int | None"]):
         part = message.done * width // max(message.total, 1)
         bar = "█" * part + "░" * (width - part)
         text = f"{bar} {message.done:,}/{message.total:,} {message.what} · esc cancels"
-        self.query_one("#told", Static).update(text)
+        self.tell(text)
 
     def on_done(self, message: Done) -> None:
         self.busy = False
@@ -326,68 +345,33 @@ class ValuesScreen(Hinted, Screen["int | None"]):
             self.missing = self.asked
         if message.values is not None:
             self.values = self.desk.values = message.values
-        self._show()
+            self._forget_judgement()
+        self.show_all()
         if message.error:
-            self.query_one("#told", Static).update(words.prose(message.error, 80))
+            self.tell(message.error)
 
-    # Feeds.
+    # Checks and comparisons.
 
-    def action_fill(self) -> None:
-        if not self.missing:
-            self.missing = self.asked
-            self._show()
-            return
-        unknown = [each for each in self.missing if each.example is None and each.blob not in self.texts]
-        if unknown:
-            names = ", ".join(words.blob(each.blob, None, 24) for each in unknown[:4])
-            self.query_one("#told", Static).update(f"no shape is known for {names}: enter on the line sets one")
-            return
-        for each in self.missing:
-            self.texts.setdefault(each.blob, each.feed.partition("=")[2])
-        self.action_run()
+    def show_judgement(self) -> None:
+        """The table with its verdicts, what differs most first and selected."""
+        self.sorted_by = self.column = VERDICT
+        self.reverse = True
+        self.query_one("#figures", Lines).selected = 0
+        self.show_all()
 
-    def action_load(self) -> None:
-        from gradviz.tui.screens.prompt import Prompt
-
-        self.app.push_screen(
-            Prompt("feeds from", hint="a .npz file, or .pb with tensors", check=self._check), self._load
-        )
-
-    def _check(self, text: str) -> str:
-        from gradviz.execute.feeds import parse_feeds
-
-        try:
-            parse_feeds([text], _SEED)
-        except GradvizError as error:
-            return str(error)
-        return ""
-
-    def _load(self, text: str | None) -> None:
-        from gradviz.execute.feeds import parse_feeds
-
-        if text:
-            self.feeds.update(parse_feeds([text], _SEED))
-            self.action_run()
-
-    def _set_shape(self, each: Missing) -> None:
-        from gradviz.tui.screens.prompt import Prompt
-
-        hint = "a shape such as 8x1x28x28, with :int32 or another dtype behind it · or a .npy file"
-        value = self.texts.get(each.blob) or (each.feed.partition("=")[2] if each.example is not None else "")
-        prompt = Prompt(
-            f"feed {words.shown(each.blob)}",
-            value=value,
-            hint=hint,
-            check=lambda text: self._check(f"{each.blob}={text}"),
-        )
-        self.app.push_screen(prompt, lambda text: self._shaped(each.blob, text))
-
-    def _shaped(self, blob: str, text: str | None) -> None:
-        if text:
-            self.texts[blob] = text
-            self._show()
+    def _forget_judgement(self) -> None:
+        self.judgement = None
+        self.column = min(self.column, VERDICT - 1)
+        if self.sorted_by >= VERDICT:
+            self.sorted_by = -1
 
     # The table.
+
+    def on_line_view_selected(self, message: Lines.Selected) -> None:
+        """A line with a verdict says it in full."""
+        figure = self.figure
+        if message.view.id == "figures" and figure is not None and figure.verdict is not None:
+            self.tell(f"{name_of(figure, 40)}: {figure.verdict.text}")
 
     def on_line_view_chosen(self, message: Lines.Chosen) -> None:
         view: Any = message.view
@@ -410,17 +394,17 @@ class ValuesScreen(Hinted, Screen["int | None"]):
         """Sort by a column; by the same one again: the other way round."""
         self.reverse = not self.reverse if column == self.sorted_by else True
         self.column = self.sorted_by = column
-        self._show()
+        self.show_all()
 
     def action_sort(self) -> None:
         self.sort_by(self.column)
 
     def action_unsort(self) -> None:
         self.sorted_by = -1
-        self._show()
+        self.show_all()
 
     def action_column(self, by: int) -> None:
-        columns = order(self.size.width)
+        columns = order(self.size.width, self.judgement is not None)
         here = columns.index(self.column) + by
         self.column = columns[min(max(here, 0), len(columns) - 1)]
         self.query_one(Head).repaint()
@@ -434,14 +418,14 @@ class ValuesScreen(Hinted, Screen["int | None"]):
 
     def _filtered(self, text: str | None) -> None:
         self.filter = text or ""
-        self._show()
+        self.show_all()
 
     def action_bad(self) -> None:
         lines = self._lines()
         if self.values is None:
             return
         if self.values.bad is None:
-            self.query_one("#told", Static).update("no op makes NaN or Inf out of finite inputs")
+            self.tell("no op makes NaN or Inf out of finite inputs")
             return
         op = self.values.bad[0]
         found = next((i for i, each in enumerate(lines) if each.op == op and each.bad), None)
@@ -453,8 +437,14 @@ class ValuesScreen(Hinted, Screen["int | None"]):
         if isinstance(focused, Lines):
             focused.action_choose()
 
+    def tell(self, text: str) -> None:
+        """Say something in the line below the table."""
+        self.query_one("#told", Static).update(words.prose(text, 80))
+
     def action_back(self) -> None:
         if self.busy:
             self._cancel.set()
+        elif isinstance(self.focused, SlicePane):
+            self.query_one("#figures").focus()
         else:
             self.dismiss(None)
