@@ -51,7 +51,7 @@ class GradientError(GradvizError):
 
     @property
     def diagnosis(self) -> Any:
-        """The evidence in full, a `gradviz.autodiff.examine.Diagnosis`, made when it is first asked for; or None."""
+        """The evidence in full: a `Diagnosis` of `gradviz.autodiff.explain.examine`, made at first use; or None."""
         if self._diagnosis is None and self.examine is not None:
             self._diagnosis = self.examine()
         return self._diagnosis

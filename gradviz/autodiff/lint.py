@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gradviz.autodiff.repeats import first_gradient_op
-from gradviz.autodiff.scene import Scene
+from gradviz.autodiff.explain.repeats import first_gradient_op
+from gradviz.autodiff.explain.scene import Scene
 from gradviz.autodiff.walk import collector_paused
 from gradviz.nets import as_model
 
@@ -91,8 +91,8 @@ def lint(model: Any, ys: Sequence[str] | Mapping[str, Any] | None = None, **opti
     Raises:
         TypeError: ys is neither list nor dict, or a key is not text.
     """
+    from gradviz.autodiff.explain.type_names import LOSSES
     from gradviz.autodiff.trace import trace
-    from gradviz.autodiff.type_names import LOSSES
 
     walked = trace(as_model(model), ys, **options)
     with collector_paused():
@@ -105,10 +105,10 @@ def lint(model: Any, ys: Sequence[str] | Mapping[str, Any] | None = None, **opti
 
 
 def _found(subject: Subject) -> list[Finding]:
-    from gradviz.autodiff import lint_gradients, lint_net
+    from gradviz.autodiff.linting import gradients, net
 
-    found = [finding for check in (*lint_net.CHECKS, *lint_gradients.CHECKS) for finding in check(subject)]
-    return [*found, *lint_gradients.walk_error(subject, found)]
+    found = [finding for check in (*net.CHECKS, *gradients.CHECKS) for finding in check(subject)]
+    return [*found, *gradients.walk_error(subject, found)]
 
 
 def _order(finding: Finding) -> tuple[int, int, str, str]:

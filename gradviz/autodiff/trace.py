@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gradviz.autodiff.events import Event
+    from gradviz.autodiff.explain.surprises import TraceWarning
     from gradviz.autodiff.generators import Generator
     from gradviz.autodiff.recording import Recording
-    from gradviz.autodiff.surprises import TraceWarning
     from gradviz.autodiff.walk import Answer
     from gradviz.errors import GradientError
     from gradviz.nets import Model
@@ -214,14 +214,14 @@ class Trace:
         return self.finished
 
     def _examine(self) -> Any:
-        from gradviz.autodiff.examine import examine
+        from gradviz.autodiff.explain.examine import examine
 
         return examine(self)
 
     @cached_property
     def warnings(self) -> list[TraceWarning]:
         """What upstream lets pass and a user should know, one line each; found when they are first asked for."""
-        from gradviz.autodiff.surprises import warnings_about
+        from gradviz.autodiff.explain.surprises import warnings_about
 
         return warnings_about(self)
 

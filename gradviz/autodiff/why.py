@@ -9,23 +9,23 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff.coverage import coverage
 from gradviz.autodiff.events import Make, Seed, spoken, versioned
-from gradviz.autodiff.meetings import about_sum, accumulation
-from gradviz.autodiff.paths import gradient_paths
-from gradviz.autodiff.reasons import why_none
-from gradviz.autodiff.scene import Scene, capital, joined, shortened
-from gradviz.autodiff.story import Story
+from gradviz.autodiff.explain.coverage import coverage
+from gradviz.autodiff.explain.meetings import about_sum, accumulation
+from gradviz.autodiff.explain.paths import gradient_paths
+from gradviz.autodiff.explain.reasons import why_none
+from gradviz.autodiff.explain.scene import Scene, capital, joined, shortened
+from gradviz.autodiff.explain.story import Story
+from gradviz.autodiff.explain.type_names import LOSSES
 from gradviz.autodiff.targets import known_blobs, nearest
-from gradviz.autodiff.type_names import LOSSES
 from gradviz.autodiff.walk import collector_paused
 from gradviz.ops.records import GradientSlice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gradviz.autodiff.coverage import Idle
-    from gradviz.autodiff.paths import Path
+    from gradviz.autodiff.explain.coverage import Idle
+    from gradviz.autodiff.explain.paths import Path
     from gradviz.autodiff.trace import Trace
     from gradviz.ops.records import Gradient
 

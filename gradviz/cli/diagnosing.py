@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gradviz.autodiff import Trace
+    from gradviz.autodiff.explain.story import Story
     from gradviz.autodiff.lint import Finding
-    from gradviz.autodiff.story import Story
     from gradviz.nets import Model
 
 

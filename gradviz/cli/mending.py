@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradviz.autodiff.events import spoken
-from gradviz.autodiff.netdiff import net_diff
+from gradviz.autodiff.mending.netdiff import net_diff
 from gradviz.autodiff.remedies import mend, proves
 from gradviz.cli.group import BAD_NEWS
 from gradviz.errors import GradvizError

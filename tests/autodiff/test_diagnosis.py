@@ -3,7 +3,7 @@
 import pytest
 
 import gradviz
-from gradviz.autodiff.examine import examine
+from gradviz.autodiff.explain.examine import examine
 from tests.autodiff.nets import IN_PLACE_DROPOUT, net_of
 
 

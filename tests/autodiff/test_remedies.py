@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 import gradviz
 from gradviz.autodiff import mend, proves
-from gradviz.autodiff.faults import faults
+from gradviz.autodiff.explain.faults import faults
 from gradviz.ops.records import GradientSlice, Op
 from tests.autodiff.nets import IN_PLACE_DROPOUT, net_of, random_nets
 

@@ -127,7 +127,8 @@ class TestYs:
 
 
 def test_many_warnings_are_cut_short_and_the_summary_has_them_all(gradviz, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("gradviz.autodiff.surprises.warnings_about", lambda trace: [f"number {i}" for i in range(9)])
+    nine = [f"number {i}" for i in range(9)]
+    monkeypatch.setattr("gradviz.autodiff.explain.surprises.warnings_about", lambda trace: nine)
     path = write(tmp_path / "n.pb", nets.mlp())
     result = gradviz("trace", path, "--summary")
     assert [line for line in result.stderr.splitlines() if "warning" in line] == [

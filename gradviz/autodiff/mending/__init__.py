@@ -12,8 +12,8 @@ from gradviz.autodiff.mending.workshop import Workshop
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gradviz.autodiff.explain.scene import Scene
     from gradviz.autodiff.remedies import Remedy
-    from gradviz.autodiff.scene import Scene
     from gradviz.errors import GradientError
 
 _MOST = 9

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff import edits
-from gradviz.autodiff.repeats import first_gradient_op
-from gradviz.autodiff.type_names import LOSSES
+from gradviz.autodiff.explain.repeats import first_gradient_op
+from gradviz.autodiff.explain.type_names import LOSSES
+from gradviz.autodiff.mending import edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gradviz.autodiff.explain.scene import Scene
     from gradviz.autodiff.mending.workshop import Workshop
     from gradviz.autodiff.remedies import Remedy, Ys
-    from gradviz.autodiff.scene import Scene
     from gradviz.errors import GradientError
 
 

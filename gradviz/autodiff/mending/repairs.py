@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff import edits
 from gradviz.autodiff.diagnosis import rule_raised
-from gradviz.autodiff.faults import Fault, faults
+from gradviz.autodiff.explain.faults import Fault, faults
+from gradviz.autodiff.explain.scene import capital, joined
+from gradviz.autodiff.explain.type_names import gives_floats
+from gradviz.autodiff.mending import edits
 from gradviz.autodiff.mending.workshop import asks_for
-from gradviz.autodiff.scene import capital, joined
-from gradviz.autodiff.type_names import gives_floats
 from gradviz.errors import GradientError
 from gradviz.ops.records import Op
 from gradviz.ops.registry import lookup, make_gradient

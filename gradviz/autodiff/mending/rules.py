@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff import edits
+from gradviz.autodiff.explain.scene import capital
+from gradviz.autodiff.explain.type_names import gives_floats, similar_types
+from gradviz.autodiff.mending import edits
 from gradviz.autodiff.mending.repairs import repairs
 from gradviz.autodiff.mending.stops import stop_after
 from gradviz.autodiff.mending.substitutes import substitutes
 from gradviz.autodiff.mending.sums import dense_before
 from gradviz.autodiff.mending.workshop import asks_for
-from gradviz.autodiff.scene import capital
-from gradviz.autodiff.type_names import gives_floats, similar_types
 from gradviz.ops.arguments import values
 from gradviz.ops.registry import lookup
 

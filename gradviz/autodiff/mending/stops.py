@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff import edits
+from gradviz.autodiff.mending import edits
 from gradviz.autodiff.mending.workshop import asks_without
 
 if TYPE_CHECKING:

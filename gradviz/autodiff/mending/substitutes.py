@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff import edits
+from gradviz.autodiff.mending import edits
 from gradviz.ops.arguments import values
 
 if TYPE_CHECKING:

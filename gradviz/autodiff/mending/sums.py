@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff import edits
-from gradviz.autodiff.scene import joined
+from gradviz.autodiff.explain.scene import joined
+from gradviz.autodiff.mending import edits
 from gradviz.ops.arguments import values
 
 if TYPE_CHECKING:

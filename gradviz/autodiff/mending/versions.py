@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff import edits
+from gradviz.autodiff.explain.repeats import dead, doubled_in_a_row, needless, repeated
+from gradviz.autodiff.explain.scene import joined
+from gradviz.autodiff.mending import edits
 from gradviz.autodiff.mending.workshop import asks_for
-from gradviz.autodiff.repeats import dead, doubled_in_a_row, needless, repeated
-from gradviz.autodiff.scene import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff import edits
+from gradviz.autodiff.explain.scene import has_nested_nets, must_stay_in_place
+from gradviz.autodiff.mending import edits
 from gradviz.autodiff.remedies import Remedy
-from gradviz.autodiff.scene import has_nested_nets, must_stay_in_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from gradviz.autodiff.explain.scene import Scene
     from gradviz.autodiff.remedies import Ys
-    from gradviz.autodiff.scene import Scene
     from gradviz.proto import NetDef
 
 Edit = "Callable[[NetDef], None]"

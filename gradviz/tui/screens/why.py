@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from gradviz.autodiff.story import Story
+    from gradviz.autodiff.explain.story import Story
     from gradviz.tui.rows import Row
 
 _OP = re.compile(r"(?<!radient )\bop (\d+)\b", re.IGNORECASE)

@@ -6,26 +6,26 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff import edits
-from gradviz.autodiff.faults import faults
+from gradviz.autodiff.explain.faults import faults
+from gradviz.autodiff.explain.parameters import roles
+from gradviz.autodiff.explain.repeats import doubled_in_a_row, repeated
+from gradviz.autodiff.explain.scene import joined, shortened
+from gradviz.autodiff.explain.surprises import unknown_type
+from gradviz.autodiff.explain.type_names import CUDA_ONLY, similar_types
 from gradviz.autodiff.lint import Finding, Subject
+from gradviz.autodiff.mending import edits
 from gradviz.autodiff.mending.repairs import schema_remedies
 from gradviz.autodiff.mending.sums import device_name, no_devices
 from gradviz.autodiff.mending.workshop import Workshop
-from gradviz.autodiff.parameters import roles
-from gradviz.autodiff.repeats import doubled_in_a_row, repeated
-from gradviz.autodiff.scene import joined, shortened
-from gradviz.autodiff.surprises import unknown_type
 from gradviz.autodiff.targets import nearest, unread_outputs
-from gradviz.autodiff.type_names import CUDA_ONLY, similar_types
 from gradviz.ops.records import Op
 from gradviz.ops.registry import lookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gradviz.autodiff.explain.scene import Scene
     from gradviz.autodiff.remedies import Remedy
-    from gradviz.autodiff.scene import Scene
     from gradviz.proto import NetDef
 
 _MOST_NESTED = 1000

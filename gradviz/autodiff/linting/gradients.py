@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradviz.autodiff.events import versioned
+from gradviz.autodiff.explain.parameters import INTEGER_INPUTS, roles
+from gradviz.autodiff.explain.paths import passes
+from gradviz.autodiff.explain.scene import shortened
 from gradviz.autodiff.lint import Finding, Subject
 from gradviz.autodiff.mending.rules import around
 from gradviz.autodiff.mending.stops import orphan
 from gradviz.autodiff.mending.versions import version_remedies
 from gradviz.autodiff.mending.workshop import Workshop
-from gradviz.autodiff.parameters import INTEGER_INPUTS, roles
-from gradviz.autodiff.paths import passes
-from gradviz.autodiff.scene import shortened
 from gradviz.errors import GradientError
 from gradviz.ops.registry import NoRule, lookup, make_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gradviz.autodiff.scene import Scene
+    from gradviz.autodiff.explain.scene import Scene
 
 _NESTING = ("If", "While", "Do")
 _TOLD_ELSEWHERE = {"unknown_type"}

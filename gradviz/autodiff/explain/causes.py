@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gradviz.autodiff.events import spoken, versioned
-from gradviz.autodiff.explain_rules import explain_rule
+from gradviz.autodiff.explain.refusals import explain_rule
+from gradviz.autodiff.explain.repeats import dead, doubled_in_a_row, first_gradient_op, needless, repeated
+from gradviz.autodiff.explain.scene import capital, joined, shortened
 from gradviz.autodiff.mending.sums import device_name
-from gradviz.autodiff.repeats import dead, doubled_in_a_row, first_gradient_op, needless, repeated
-from gradviz.autodiff.scene import capital, joined, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gradviz.autodiff.explain.scene import Scene
     from gradviz.autodiff.generators import Generator
-    from gradviz.autodiff.scene import Scene
     from gradviz.errors import GradientError
 
 _MOST_VERSIONS = 8

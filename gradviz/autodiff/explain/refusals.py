@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradviz.autodiff.events import spoken
-from gradviz.autodiff.faults import faults
+from gradviz.autodiff.explain.faults import faults
+from gradviz.autodiff.explain.parameters import parameters
+from gradviz.autodiff.explain.paths import upstream
+from gradviz.autodiff.explain.scene import capital, joined, shortened
+from gradviz.autodiff.explain.type_names import ADD_ONS, FLAT, METRICS, gives_floats, similar_types
 from gradviz.autodiff.mending.repairs import later_refusals
 from gradviz.autodiff.mending.workshop import Workshop
-from gradviz.autodiff.parameters import parameters
-from gradviz.autodiff.paths import upstream
-from gradviz.autodiff.scene import capital, joined, shortened
-from gradviz.autodiff.type_names import ADD_ONS, FLAT, METRICS, gives_floats, similar_types
 from gradviz.ops.registry import lookup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gradviz.autodiff.explain import Told
-    from gradviz.autodiff.scene import Scene
+    from gradviz.autodiff.explain.causes import Told
+    from gradviz.autodiff.explain.scene import Scene
     from gradviz.errors import GradientError
 
 

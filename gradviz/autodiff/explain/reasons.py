@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff.parameters import INTEGER_INPUTS
-from gradviz.autodiff.paths import downstream
-from gradviz.autodiff.scene import shortened
-from gradviz.autodiff.type_names import FLAT
+from gradviz.autodiff.explain.parameters import INTEGER_INPUTS
+from gradviz.autodiff.explain.paths import downstream
+from gradviz.autodiff.explain.scene import shortened
+from gradviz.autodiff.explain.type_names import FLAT
 from gradviz.ops.registry import NONE, lookup
 
 if TYPE_CHECKING:
-    from gradviz.autodiff.paths import Cut, Downstream
-    from gradviz.autodiff.scene import Scene
+    from gradviz.autodiff.explain.paths import Cut, Downstream
+    from gradviz.autodiff.explain.scene import Scene
 
 _MOST_CUTS = 6
 

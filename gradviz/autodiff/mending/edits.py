@@ -14,7 +14,7 @@ from gradviz.proto import OperatorDef
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from gradviz.autodiff.scene import Site
+    from gradviz.autodiff.explain.scene import Site
     from gradviz.proto import DeviceOption, NetDef
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradviz.autodiff.events import Accumulate, Rename, spoken, versioned
-from gradviz.autodiff.scene import joined
+from gradviz.autodiff.explain.scene import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gradviz.autodiff.explain.scene import Scene
     from gradviz.autodiff.generators import Generator
-    from gradviz.autodiff.scene import Scene
 
 _MOST_PARTS = 8
 

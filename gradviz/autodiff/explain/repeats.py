@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gradviz.autodiff.scene import Scene
+    from gradviz.autodiff.explain.scene import Scene
 
 
 def repeated(scene: Scene) -> dict[int, int]:

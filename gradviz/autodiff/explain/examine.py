@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff.explain import explain
+from gradviz.autodiff.explain.causes import explain
+from gradviz.autodiff.explain.scene import Scene
 from gradviz.autodiff.mending import remedies_for
-from gradviz.autodiff.scene import Scene
 
 if TYPE_CHECKING:
+    from gradviz.autodiff.explain.scene import Site, Version
     from gradviz.autodiff.remedies import Remedy
-    from gradviz.autodiff.scene import Site, Version
     from gradviz.autodiff.trace import Trace
 
 

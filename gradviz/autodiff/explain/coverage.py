@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff.parameters import roles
-from gradviz.autodiff.reasons import why_none
+from gradviz.autodiff.explain.parameters import roles
+from gradviz.autodiff.explain.reasons import why_none
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gradviz.autodiff.explain.scene import Scene
     from gradviz.autodiff.generators import Generator
-    from gradviz.autodiff.scene import Scene
     from gradviz.ops.records import Gradient
 
 _MOST_REASONS = 12

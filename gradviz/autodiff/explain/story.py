@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gradviz.autodiff.paths import Path
+    from gradviz.autodiff.explain.paths import Path
     from gradviz.ops.records import Gradient
 
 

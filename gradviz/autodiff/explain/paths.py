@@ -14,7 +14,7 @@ from gradviz.autodiff.events import Make, Play
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradviz.autodiff.scene import Scene
+    from gradviz.autodiff.explain.scene import Scene
     from gradviz.ops.records import Gradient
 
 _MOST_PATHS = 5

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.autodiff.coverage import coverage
 from gradviz.autodiff.events import Seed, spoken
+from gradviz.autodiff.explain.coverage import coverage
+from gradviz.autodiff.explain.scene import Scene, joined, shortened
+from gradviz.autodiff.explain.silent import silent_errors
+from gradviz.autodiff.explain.type_names import ADD_ONS, similar_types
 from gradviz.autodiff.mending.workshop import Workshop, asks_for
-from gradviz.autodiff.scene import Scene, joined, shortened
-from gradviz.autodiff.silent import silent_errors
 from gradviz.autodiff.targets import known_blobs, nearest
-from gradviz.autodiff.type_names import ADD_ONS, similar_types
 from gradviz.autodiff.walk import collector_paused
 from gradviz.ops.arguments import values
 from gradviz.ops.registry import lookup
@@ -18,8 +18,8 @@ from gradviz.ops.registry import lookup
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gradviz.autodiff.explain.silent import Silent
     from gradviz.autodiff.remedies import Remedy
-    from gradviz.autodiff.silent import Silent
     from gradviz.autodiff.trace import Trace
 
 _MOST_OF_A_KIND = 8

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gradviz.autodiff.events import Accumulate, Check, Dense, Enter, Frontier, Make, Merge, PassThrough, Seed
-from gradviz.autodiff.faults import faults
-from gradviz.autodiff.scene import joined
+from gradviz.autodiff.explain.faults import faults
+from gradviz.autodiff.explain.scene import joined
 from gradviz.ops.records import GradientSlice, Op
 from gradviz.ops.registry import NONE, lookup, make_gradient
 from gradviz.proto import OperatorDef
@@ -20,7 +20,7 @@ from gradviz.proto import OperatorDef
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gradviz.autodiff.scene import Scene
+    from gradviz.autodiff.explain.scene import Scene
     from gradviz.ops.records import Gradient
 
 SHAPE_ONLY = frozenset({"Add", "Sub"})

@@ -1,0 +1,1 @@
+"""Checks that `lint` runs, by what they look at."""
