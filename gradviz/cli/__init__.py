@@ -12,7 +12,7 @@ from __future__ import annotations
 import rich_click as click
 
 from gradviz import __version__
-from gradviz.cli.debugger import open_command
+from gradviz.cli.debugger import open_command, serve_command, tutorial_command
 from gradviz.cli.diagnosing import lint_command, mend_command, why_command
 from gradviz.cli.drawing import dot_command
 from gradviz.cli.group import Commands
@@ -42,12 +42,14 @@ def cli() -> None:
 
 
 cli.add_command(open_command)
+cli.add_command(tutorial_command)
 cli.add_command(trace_command)
 cli.add_command(why_command)
 cli.add_command(lint_command)
 cli.add_command(mend_command)
 cli.add_command(dot_command)
 cli.add_command(report_command)
+cli.add_command(serve_command)
 cli.add_command(run_command)
 cli.add_command(ops_command)
 cli.add_command(samples_command)

@@ -1,4 +1,4 @@
-"""`gradviz open`: the debugger on the terminal."""
+"""`gradviz open`, `gradviz tutorial` and `gradviz serve`: the debugger on the terminal, and in a browser."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import rich_click as click
 
 from gradviz.cli.group import BAD_QUESTION
-from gradviz.cli.options import at_option, chosen_ys, model_argument, open_model, sample_of, ys_option
+from gradviz.cli.options import at_option, chosen_ys, open_model, optional_model_argument, sample_of, ys_option
 from gradviz.cli.talk import say
+from gradviz.errors import GradvizError
 
 
 @click.command("open")
-@model_argument
+@optional_model_argument
 @ys_option
 @at_option("Start at this event")
 @click.option(
@@ -34,7 +35,7 @@ from gradviz.cli.talk import say
 )
 @click.option("--seed", default=0, show_default=True, help="For feeds that are given by their shape.")
 def open_command(
-    model: str,
+    model: str | None,
     init: str | None,
     net: str | None,
     ys: tuple[str, ...],
@@ -46,17 +47,52 @@ def open_command(
 ) -> int:
     """Step through the construction of a net's gradients, forwards and backwards, on the terminal.
 
-    A session that was left is taken up again. Press `?` for the keys.
+    A session that was left is taken up again. Press `?` for the keys. Without MODEL you choose among recent nets, the
+    samples and files.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        say(f"the debugger needs a terminal; `gradviz trace {model}` prints the events instead")
+        say(f"the debugger needs a terminal; `gradviz trace {model or 'MODEL'}` prints the events instead")
         return BAD_QUESTION
+    if model is None:
+        if init or net or ys or at or breakpoints or watches or feeds:
+            raise GradvizError("options are about a net: name it, as in `gradviz open FILE --at last`")
+        from gradviz.tui.screens.opening import run as choose
+
+        return choose()
     opened = open_model(model, init, net)
     given = _feeds(opened, feeds, seed)
     asked = chosen_ys(opened, ys) if ys or not _has_session(opened) else None
     from gradviz.tui.app import run
 
     return run(opened, asked, at=at, breakpoints=breakpoints, watches=watches, feeds=given)
+
+
+@click.command("tutorial")
+def tutorial_command() -> int:
+    """Learn the debugger in ten steps, on its own screen: shared weights, and a version mismatch."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        say("the tutorial needs a terminal; docs/how-caffe2-builds-gradients.md tells the same on paper")
+        return BAD_QUESTION
+    from gradviz.tui.screens.tutorial import run
+
+    return run()
+
+
+@click.command("serve")
+@click.argument("model", required=False)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Where to listen. Others can reach more than that."
+)
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65535), help="The port to listen on.")
+def serve_command(model: str | None, host: str, port: int) -> int:
+    """Show the debugger in a browser; who can reach the address can read and write what you can.
+
+    Without MODEL the browser shows what there is to choose. Needs the extra `serve`.
+    """
+    from gradviz.cli.serving import serve
+
+    serve(model, host, port)
+    return 0
 
 
 def _has_session(model: Any) -> bool:

@@ -22,13 +22,21 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 def model_argument(function: F) -> F:
     """MODEL, --init and --net."""
+    return click.argument("model")(_model_options(function))
+
+
+def _model_options(function: F) -> F:
     for decorate in (
         click.option("--net", metavar="NAME", help="Which net, where the file holds several."),
         click.option("--init", metavar="FILE", help="The init net; looked for beside MODEL unless given."),
-        click.argument("model"),
     ):
         function = decorate(function)
     return function
+
+
+def optional_model_argument(function: F) -> F:
+    """[MODEL], --init and --net."""
+    return click.argument("model", required=False)(_model_options(function))
 
 
 ys_option = click.option(
@@ -71,10 +79,7 @@ def sample_of(model: Model) -> Sample | None:
     """The sample that was opened, if it is one."""
     from gradviz.nets import samples
 
-    if model.path is None:
-        return None
-    here = model.path.resolve()
-    return next((each for each in samples.SAMPLES if (samples.folder() / each.file).resolve() == here), None)
+    return samples.of(model.path)
 
 
 def chosen_ys(model: Model, texts: Sequence[str]) -> Any:

@@ -51,6 +51,60 @@ class Saved:
     watches: tuple[Watch, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """A net that was debugged before.
+
+    Attributes:
+        net: its name.
+        path: its file.
+        chosen: which net of the file, empty where it holds one only.
+        position: the event where it was left.
+        breakpoints: how many were set.
+        when: when it was left, in seconds since 1970.
+    """
+
+    net: str
+    path: Path
+    chosen: str
+    position: int
+    breakpoints: int
+    when: float
+
+
+def recent(most: int = 12) -> list[Recent]:
+    """The nets that were debugged last and whose files are still there, newest first, each file once."""
+    found: dict[tuple[Path, str], Recent] = {}
+    for _, path in sorted(_written(), reverse=True):
+        each = _recent(path)
+        if each is not None and each.path.is_file():
+            found.setdefault((each.path, each.chosen), each)
+        if len(found) == most:
+            break
+    return list(found.values())
+
+
+def _written() -> list[tuple[float, Path]]:
+    """The saved sessions, with the time at which each was written."""
+    try:
+        return [(each.stat().st_mtime, each) for each in folder().glob("*.json")]
+    except OSError:
+        return []
+
+
+def _recent(path: Path) -> Recent | None:
+    """What a session's file says of its net; None where it says nothing of a file."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        if found["version"] != VERSION or not found.get("path"):
+            return None
+        file, chosen = Path(str(found["path"])), str(found.get("chosen_net", ""))
+        place = int(found["position"]), len(found["breakpoints"])
+        return Recent(str(found["net"]), file, chosen, *place, path.stat().st_mtime)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
 def folder() -> Path:
     """Where sessions are kept."""
     from platformdirs import user_state_path
@@ -117,6 +171,8 @@ def _document(session: Session) -> dict[str, Any]:
     return {
         "version": VERSION,
         "net": trace.model.name,
+        "path": str(trace.model.path.absolute()) if trace.model.path else "",
+        "chosen_net": trace.model.net.name if trace.model.format.startswith(("plan", "metanet", "minidb")) else "",
         "ys": [[name, list(g) if isinstance(g, GradientSlice) else g] for name, g in trace.ys.items()],
         "chosen": trace.chosen,
         "position": session.position,

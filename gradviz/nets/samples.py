@@ -168,3 +168,11 @@ def find(name: str) -> Path | None:
     sample = get(name)
     path = folder() / sample.file if sample else None
     return path if path is not None and path.is_file() else None
+
+
+def of(path: Path | None) -> Sample | None:
+    """The sample whose file this is, or None."""
+    if path is None:
+        return None
+    here = path.resolve()
+    return next((each for each in SAMPLES if (folder() / each.file).resolve() == here), None)
