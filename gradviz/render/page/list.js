@@ -17,7 +17,7 @@ class VirtualList {
     this.root = root;
     this.draw = draw;
     this.go = go;
-    this.count = 0;
+    this.count = NONE;
     this.active = 0;
     this.whole = false;
     this.rows = [];
@@ -26,13 +26,29 @@ class VirtualList {
     for (const each of [this.space, this.window]) each.setAttribute("role", "presentation");
     this.space.append(this.window);
     root.append(this.space);
+    this.setCount(0);
     root.tabIndex = 0;
-    root.addEventListener("scroll", () => this.refresh(), { passive: true });
+    root.addEventListener("scroll", () => this.scrolled(), { passive: true });
     root.addEventListener("keydown", (event) => this.key(event));
     root.addEventListener("focus", () => this.refresh());
     root.addEventListener("blur", () => this.refresh());
     this.window.addEventListener("click", (event) => this.clicked(event));
-    new ResizeObserver(() => this.refresh()).observe(root);
+    // Asking an element for its height or its scroll position makes the browser lay out the page, so both are kept.
+    this.seen = root.clientHeight;
+    this.scrollTop = 0;
+    new ResizeObserver(() => this.resized()).observe(root);
+  }
+
+  scrolled() {
+    if (this.scrollTop === this.root.scrollTop) return;
+    this.scrollTop = this.root.scrollTop;
+    this.refresh();
+  }
+
+  resized() {
+    this.seen = this.root.clientHeight;
+    this.height = 0;
+    this.refresh();
   }
 
   get rowHeight() {
@@ -50,22 +66,23 @@ class VirtualList {
     return Math.min(1, TALLEST / (this.count * this.rowHeight || 1));
   }
 
+  // `refresh` shows it.
   setCount(count) {
+    if (count === this.count) return;
     this.count = count;
     this.active = Math.min(this.active, Math.max(count - 1, 0));
     this.root.classList.toggle("empty", count === 0);
     // A listbox without options would be none.
     if (count) this.root.setAttribute("role", "listbox");
     else this.root.setAttribute("role", "group");
-    this.refresh();
   }
 
   refresh() {
     const height = this.rowHeight;
-    const shown = this.whole ? this.count : Math.ceil(this.root.clientHeight / height) + 1;
+    const shown = this.whole ? this.count : Math.ceil(this.seen / height) + 1;
     const first = this.whole ? 0 : Math.max(0, Math.min(this.top(), this.count - shown));
     const last = Math.min(this.count, first + shown);
-    this.space.style.height = this.whole ? "auto" : `${Math.min(this.count * height, TALLEST)}px`;
+    this.setHeight(this.whole ? "auto" : `${Math.min(this.count * height, TALLEST)}px`);
     this.window.style.transform = this.whole ? "none" : `translateY(${this.offset(first)}px)`;
     while (this.rows.length < last - first) this.addRow();
     while (this.rows.length > last - first) this.rows.pop().remove();
@@ -74,15 +91,22 @@ class VirtualList {
     this.announce();
   }
 
+  setHeight(height) {
+    if (this.space.style.height === height) return;
+    this.space.style.height = height;
+    // A list that became shorter may have been scrolled further than it reaches now.
+    this.scrollTop = Math.min(this.scrollTop, Math.max(parseFloat(height) - this.seen, 0) || 0);
+  }
+
   // The first row at the upper edge.
   top() {
-    return Math.floor(this.root.scrollTop / this.scale / this.rowHeight);
+    return Math.floor(this.scrollTop / this.scale / this.rowHeight);
   }
 
   offset(first) {
     if (this.scale === 1) return first * this.rowHeight;
     const furthest = Math.min(this.count * this.rowHeight, TALLEST) - this.rows.length * this.rowHeight;
-    return Math.min(this.root.scrollTop, Math.max(furthest, 0));
+    return Math.min(this.scrollTop, Math.max(furthest, 0));
   }
 
   addRow() {
@@ -115,7 +139,7 @@ class VirtualList {
     if (index < 0 || index >= this.count) return;
     this.active = index;
     const height = this.rowHeight;
-    const seen = Math.max(Math.floor(this.root.clientHeight / height), 1);
+    const seen = Math.max(Math.floor(this.seen / height), 1);
     const top = this.top();
     const margin = Math.min(2, Math.floor((seen - 1) / 2));
     if (index - margin < top) this.scrollToRow(index - margin);
@@ -123,11 +147,15 @@ class VirtualList {
   }
 
   scrollToRow(row) {
-    this.root.scrollTop = Math.ceil(Math.max(row, 0) * this.rowHeight * this.scale);
+    const height = this.rowHeight;
+    this.setHeight(`${Math.min(this.count * height, TALLEST)}px`);
+    const furthest = Math.max(Math.min(this.count * height, TALLEST) - this.seen, 0);
+    this.scrollTop = Math.min(Math.ceil(Math.max(row, 0) * height * this.scale), furthest);
+    this.root.scrollTop = this.scrollTop;
   }
 
   key(event) {
-    const seen = Math.max(Math.floor(this.root.clientHeight / this.rowHeight) - 1, 1);
+    const seen = Math.max(Math.floor(this.seen / this.rowHeight) - 1, 1);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: seen, PageUp: -seen, Home: -this.count, End: this.count };
     if (event.ctrlKey || event.altKey || event.metaKey || !this.count) return;
     if (event.key in steps) {
@@ -153,6 +181,8 @@ class VirtualList {
   printed(most) {
     this.whole = this.count <= most;
     this.refresh();
+    const last = this.first + this.rows.length;
+    this.root.dataset.note = this.whole ? "" : `rows ${this.first + 1} to ${last} of ${this.count}`;
   }
 
   onScreen() {

@@ -49,8 +49,8 @@ class Page {
     this.number.addEventListener("change", () => this.goTo(Number(this.number.value)));
     document.addEventListener("keydown", (event) => this.key(event));
     addEventListener("hashchange", () => this.followAddress(this.walk.position));
-    addEventListener("beforeprint", () => this.panes.lists.forEach((list) => list.printed(PRINTED_ROWS)));
-    addEventListener("afterprint", () => this.panes.lists.forEach((list) => list.onScreen()));
+    addEventListener("beforeprint", () => this.panes.printed(PRINTED_ROWS));
+    addEventListener("afterprint", () => this.panes.onScreen());
     find("find").addEventListener("keydown", (event) => this.findKey(event));
     for (const link of document.querySelectorAll("[data-op]")) {
       link.addEventListener("click", (event) => this.goToOp(event, Number(link.dataset.op)));

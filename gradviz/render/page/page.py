@@ -97,7 +97,7 @@ def _packed(record: dict[str, Any]) -> tuple[str, str]:
 def _colours() -> str:
     """The pictures' colours as CSS variables, light and dark."""
     light, dark = (";".join(f"--{name}:{value}" for name, value in named(each)) for each in (LIGHT, DARK))
-    extra = "--raised:#f4f6f8;--rule:#d5dae0;--control:#7d8791", "--raised:#1e2329;--rule:#343b43;--control:#7d8791"
+    extra = "--raised:#f8f9fb;--rule:#d5dae0;--control:#7d8791", "--raised:#1e2329;--rule:#343b43;--control:#7d8791"
     return f":root{{{light};{extra[0]}}}\n@media (prefers-color-scheme: dark){{:root{{{dark};{extra[1]}}}}}\n"
 
 
@@ -181,7 +181,7 @@ def _picture(trace: Trace, most: int, drawing: Drawing) -> tuple[str, list[Node]
         return f'<p class="quiet">The picture of the whole net is left out: {markup(str(error))}.</p>', []
     return (
         '<section class="whole" aria-labelledby="picture-title"><h2 id="picture-title">The whole net</h2>'
-        f'<div id="picture" tabindex="0" role="region" aria-labelledby="picture-title">{drawn}</div></section>',
+        f'<div id="picture" tabindex="0" role="region" aria-label="Picture">{drawn}</div></section>',
         nodes,
     )
 

@@ -238,20 +238,30 @@ class Panes {
       each.tabIndex = isChosen ? 0 : -1;
       find(each.getAttribute("aria-controls")).hidden = !isChosen;
     }
+    this.tables[this.shown].resized(); // it had no height while it was hidden
     this.renderTable();
   }
 
-  renderTable() {
+  renderTable(part = this.shown) {
     const { walk, entries } = this;
-    if (this.shown === "map") entries.map = [...walk.map];
-    else if (this.shown === "frontiers") entries.frontiers = [...walk.frontier];
+    if (part === "map") entries.map = [...walk.map];
+    else if (part === "frontiers") entries.frontiers = [...walk.frontier];
     else entries.generators = this.flatGenerators();
-    const blobOf = { map: (each) => each[0], frontiers: (each) => each[0], generators: (each) => each.blob };
-    const table = this.tables[this.shown];
-    const rows = entries[this.shown];
+    const table = this.tables[part];
+    const rows = entries[part];
     table.setCount(rows.length);
-    table.reveal(this.touched.size ? rows.findLastIndex((each) => this.touched.has(blobOf[this.shown](each))) : -1);
+    table.reveal(this.touched.size ? rows.findLastIndex((each) => this.touched.has(each.blob ?? each[0])) : -1);
     table.refresh();
+  }
+
+  // On paper there are all parts of the state, and all rows of each list within reason.
+  printed(most) {
+    Object.keys(this.tables).forEach((part) => this.renderTable(part));
+    this.lists.forEach((list) => list.printed(most));
+  }
+
+  onScreen() {
+    this.lists.forEach((list) => list.onScreen());
   }
 
   flatGenerators() {
@@ -303,7 +313,7 @@ class Panes {
   }
 
   nestedHere() {
-    const first = this.walk.startOf(this.walk.position);
+    const first = this.walk.data.visits[this.walk.visitOf(this.walk.position)] ?? this.walk.position;
     for (let at = first; at <= this.walk.position; at++) {
       if (this.walk.data.nested[at]) return this.walk.data.nested[at];
     }

@@ -171,52 +171,54 @@ class Walk {
     return low - 1;
   }
 
-  // Plays, the seeds as one, visits, and the end: each is a stop on the way from operator to operator.
-  startOf(position) {
-    const visit = this.visitOf(position);
-    if (this.kind(position) === "finish") return position;
-    if (visit >= 0) return this.data.visits[visit];
-    if (this.kind(position) === "seed") return this.data.ops.length;
-    return position;
+  // The last event of a visit; the end of the walk belongs to none.
+  endOfVisit(visit) {
+    if (visit + 1 < this.data.visits.length) return this.data.visits[visit + 1] - 1;
+    return this.kind(this.last) === "finish" ? this.last - 1 : this.last;
   }
 
+  // The start of the next operator's visit, or play.
   nextOp() {
-    const here = this.startOf(this.position);
-    let at = this.position;
-    while (at < this.last && this.startOf(at) === here) at++;
-    return at;
+    if (this.position + 1 < this.data.ops.length) return this.position + 1;
+    return this.data.visits[this.visitOf(this.position) + 1] ?? this.last;
   }
 
+  // The start of this operator's visit, or play, or of the one before.
   previousOp() {
-    const here = this.startOf(this.position);
-    return here < this.position ? here : this.startOf(Math.max(this.position - 1, 0));
+    const visit = this.visitOf(this.position - 1);
+    if (visit >= 0) return this.data.visits[visit];
+    return Math.max(Math.min(this.position, this.data.ops.length) - 1, 0);
   }
 
   endOfOp() {
-    const next = this.nextOp();
-    return this.startOf(next) === this.startOf(this.position) ? next : Math.max(next - 1, this.position);
+    for (const start of [this.position, this.position + 1]) {
+      const visit = this.visitOf(start);
+      const end = visit < 0 ? start : this.endOfVisit(visit);
+      if (end > this.position) return Math.min(end, this.last);
+    }
+    return Math.min(this.position + 1, this.last);
   }
 
   nextPhase() {
     const here = this.phaseKey(this.position);
-    let at = this.position;
+    let at = this.position + 1;
     while (at < this.last && this.phaseKey(at) === here) at++;
+    return Math.min(at, this.last);
+  }
+
+  // The first event of this phase, or of the one before.
+  previousPhase() {
+    if (this.position === 0) return 0;
+    let at = this.position - 1;
+    const before = this.phaseKey(at);
+    while (at > 0 && this.phaseKey(at - 1) === before) at--;
     return at;
   }
 
-  previousPhase() {
-    let at = this.position;
-    const first = (from) => {
-      let found = from;
-      while (found > 0 && this.phaseKey(found - 1) === this.phaseKey(from)) found--;
-      return found;
-    };
-    at = first(at);
-    return at < this.position || at === 0 ? at : first(at - 1);
-  }
-
+  // All plays are one phase; otherwise each operator has phases of its own.
   phaseKey(position) {
-    return `${this.phase(position)} ${this.startOf(position)}`;
+    const phase = this.phase(position);
+    return phase === "play" ? phase : `${phase} ${this.opIndex(position)}`;
   }
 
   // The event that opens the visit of an operator; its play if it was never visited.
