@@ -306,9 +306,9 @@ class OpeningScreen(Hinted, Screen[None]):
         self.say(HELLO)
 
     def action_tutorial(self) -> None:
-        from gradviz.tui.screens.tutorial import first_session
+        from gradviz.tui.screens.tutorial import TutorialScreen
 
-        self.app.push_screen(first_session())
+        self.app.push_screen(TutorialScreen())
 
     def action_leave(self) -> None:
         self.app.exit(0)
@@ -360,7 +360,11 @@ class OpeningApp(GradvizApp):
 
     def on_mount(self, event: Any) -> None:  # type: ignore[override]
         event.prevent_default()
-        self.push_screen(OpeningScreen(self._folder))
+        self.push_screen(self.first_screen())
+
+    def first_screen(self) -> Screen[Any]:
+        """What is shown before a net is chosen."""
+        return OpeningScreen(self._folder)
 
     def take(self, session: Session, feeds: Mapping[str, Any] | None) -> None:
         """Debug a net that was chosen."""
