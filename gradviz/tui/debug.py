@@ -78,9 +78,9 @@ class DebugScreen(Opening):
 
     def open(self, session: Session) -> None:
         """Debug another session in place of the present one."""
-        hops, folded = self.desk.hops, self.desk.folded
+        hops, folded, mark = self.desk.hops, self.desk.folded, self.desk.mark
         self.desk = Desk(session)
-        self.desk.hops, self.desk.folded = hops, folded
+        self.desk.hops, self.desk.folded, self.desk.mark = hops, folded, mark
         self.redraw()
         self.call_after_refresh(self.walk_on)
 

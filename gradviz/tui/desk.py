@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gradviz.autodiff.state import State
     from gradviz.autodiff.trace import Trace
     from gradviz.debug import Session
+    from gradviz.debug.compare_states import Moment
     from gradviz.ops.records import Op
 
 PHASE_NAMES = {
@@ -48,6 +49,7 @@ class Desk:
         folded: phases of the algorithm that are folded.
         hops: how far the graph reaches from the current operator.
         values: what the last run of the net left, None before one.
+        mark: the moment that the Diff screen compares with, None where none is marked.
     """
 
     def __init__(self, session: Session) -> None:
@@ -60,6 +62,7 @@ class Desk:
         self.folded: set[str] = set()
         self.hops = 1
         self.values: Any = None
+        self.mark: Moment | None = None
 
     @property
     def trace(self) -> Trace:

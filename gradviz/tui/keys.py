@@ -69,6 +69,8 @@ KEYS: tuple[Key, ...] = (
     Key("u", "up", "Up to the outer net", "Back to the net around this one", _OPEN),
     Key("enter", "open", "Open", "Open the diagnosis of a failure", _FIND),
     Key("x", "values", "Values", "Run the net and look at its values", _OPEN),
+    Key("d", "diff", "Diff", "What changed since the marked event, or else since the last stop", _OPEN),
+    Key("m", "mark", "Mark", "Mark this event, to compare others with it; again: take the mark away", _OPEN),
     Key("y", "ys", "Choose ys", "Choose what the gradient is asked of, and walk again", _OPEN),
     Key("e", "export", "Export", "Write a picture or text of the nets at this event", _OPEN),
     Key("p", "copy", "Copy", "Copy what is selected: an op as pbtxt, else the sentence", _OPEN),
@@ -113,6 +115,8 @@ HINTS: Hints = (
     ("s", "phase", "phase"),
     ("f", "finish op", "out"),
     ("t", "to here", "run_to"),
+    ("d", "diff", "diff"),
+    ("m", "mark", "mark"),
 )
 """What the last line offers: key, word, action; the first ones stay longest where room is scarce."""
 

@@ -156,6 +156,26 @@ class Opening(Moving):
         feeds = getattr(self.app, "feeds", None)
         self.app.push_screen(ValuesScreen(self.desk, feeds), self._jump)
 
+    def action_mark(self) -> None:
+        """Mark this event for the Diff screen; a second time on the same event takes the mark away."""
+        from gradviz.debug.compare_states import Moment
+
+        self.take_count()
+        here = Moment(self.desk.trace, self.session.position)
+        there = self.desk.mark == here
+        self.desk.mark = None if there else here
+        self.say("no event is marked any more" if there else f"event {here.position} is marked; d compares with it")
+
+    def action_diff(self) -> None:
+        from gradviz.tui.screens.diff import DiffScreen
+
+        self.take_count()
+        self.app.push_screen(DiffScreen(self.desk), self._travel_to)
+
+    def _travel_to(self, event: int | None) -> None:
+        if event is not None:
+            self.travel(lambda: self.session.goto(event))
+
     def action_ys(self) -> None:
         from gradviz.tui.screens.ys import YsScreen
 

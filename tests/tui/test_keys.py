@@ -9,6 +9,7 @@ from gradviz.tui.panes.graph import GraphPane
 from gradviz.tui.panes.state import StatePane
 from gradviz.tui.screens.breakpoints import BreakpointsScreen
 from gradviz.tui.screens.diagnosis import DiagnosisScreen
+from gradviz.tui.screens.diff import DiffScreen
 from gradviz.tui.screens.drawing import DrawingScreen
 from gradviz.tui.screens.export import ExportScreen
 from gradviz.tui.screens.help import HelpScreen
@@ -359,6 +360,18 @@ async def test_w_tells_why_and_leads_to_an_op():
         made.screen.query_one("Input").value = "op 77"
         await pilot.press("enter")
         assert made.screen is made.debug_screen
+
+
+async def test_m_marks_an_event_and_d_compares_with_it():
+    made = app("lenet", START)
+    async with made.run_test(size=(120, 40)) as pilot:
+        await pilot.press("m")
+        assert made.debug_screen.desk.mark.position == START
+        await pilot.press("o", "d")
+        assert isinstance(made.screen, DiffScreen)
+        assert made.screen.one.position == START
+        await pilot.press("escape", "m", "m", "d")
+        assert made.debug_screen.desk.mark is None
 
 
 def test_every_key_is_pressed_here():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gradviz.autodiff.generators import Generator
+    from gradviz.autodiff.trace import Trace
     from gradviz.debug import Watch
     from gradviz.tui.desk import Desk
 
@@ -220,7 +221,7 @@ def _indented(row: Row, blob: str) -> Item:
     return Item(lambda width: [("    ", ""), *row], blob)
 
 
-def generator_row(desk: Desk, generator: Generator) -> Row:
+def generator_row(desk: Desk | Trace, generator: Generator) -> Row:
     """A generator: dense or sparse, gradient operator and output, device."""
     if generator.kind == "dense":
         return [*_place(desk, generator.op, generator.idx), (" dense", "dim"), *_device(generator)]
@@ -231,7 +232,7 @@ def generator_row(desk: Desk, generator: Generator) -> Row:
     return [("sparse ", "warn"), ("i ", "dim"), *indices, (" v ", "dim"), *values, *_device(generator)]
 
 
-def _place(desk: Desk, op: int | None, output: int | None) -> Row:
+def _place(desk: Desk | Trace, op: int | None, output: int | None) -> Row:
     if op is None:
         return [("passed on", "dim")]
     type = words.shorten(words.shown(desk.recording.gradient_ops[op].type), 26)
