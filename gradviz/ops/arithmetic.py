@@ -322,8 +322,10 @@ operator("ScaleBlobs", inputs=(1, MANY), outputs=(1, MANY), inplace="any", args=
 @only(*NUMBERS)
 def sum_all(xp: Any, *arrays: Array) -> Array:
     require_same_shape(*arrays)
-    total = arrays[0].copy()
-    for array in arrays[1:]:
+    if len(arrays) == 1:
+        return arrays[0].copy()
+    total = xp.add(arrays[0], arrays[1])
+    for array in arrays[2:]:
         total += array
     return total
 

@@ -16,7 +16,7 @@ from gradviz.ops._quantized import (
     pack,
     unpack,
 )
-from gradviz.ops._segments import by_lengths, column, mean, sizes, total
+from gradviz.ops._segments import Segmentation, by_lengths, column, mean, sizes, total
 from gradviz.ops.dtypes import expect
 from gradviz.ops.registry import NONE, kernel, no_kernel, operator
 from gradviz.ops.schema import MANY
@@ -277,13 +277,13 @@ def sparse_lengths_sum_sparse_lookup(
     """Indices looked up in a mapping, without those that it maps to -1; lengths and weights without them, too."""
     expect("int32 int64", indices)
     expect("int32", mapping)
-    ids, count = by_lengths(xp, lengths, indices.size)
+    ids, count, _ = by_lengths(xp, lengths, indices.size)
     if mapping.size == 1:
         return (indices, lengths) if weights is None else (indices, lengths, weights)
     _check_indices(indices, mapping.size)
     places = mapping[indices]
     kept = places >= 0
-    made = places[kept].astype(indices.dtype), sizes(xp, (ids[kept], count)).astype("int32")
+    made = places[kept].astype(indices.dtype), sizes(xp, Segmentation(ids[kept], count)).astype("int32")
     return made if weights is None else (*made, weights[kept])
 
 

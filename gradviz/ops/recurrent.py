@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradviz.ops._arrays import sigmoid
+from gradviz.ops._arrays import keep_where, sigmoid
 from gradviz.ops._checks import require
 from gradviz.ops.dtypes import expect
 from gradviz.ops.registry import NONE, SHOULD_NOT, kernel, no_kernel, operator
@@ -90,9 +90,9 @@ operator("SwapBestPath", inputs=2, outputs=1, gradient=NONE)
 
 
 def _running(xp: Any, lengths_and_timestep: Sequence[Any], sequence_lengths: int, batch: int) -> Any:
-    """Which sequences of the batch still run in this step, as a column; a plain True where no lengths are read."""
+    """Which sequences of the batch still run in this step, as a column; None where no lengths are read, and all do."""
     if not sequence_lengths:
-        return xp.asarray(True)
+        return None
     require(len(lengths_and_timestep) == 2, "the lengths are missing: give them, or set sequence_lengths to 0")
     lengths, timestep = lengths_and_timestep
     expect("int32", lengths, timestep)
@@ -110,9 +110,14 @@ def _gates(gates: Any, state: Any, count: int) -> list[Any]:
     return [gates[..., i * size : (i + 1) * size] for i in range(count)]
 
 
-def _lstm_gates(xp: Any, gates: Any, state: Any, forget_bias: float) -> tuple[Any, Any, Any, Any]:
-    into, forget, out, candidate = _gates(gates, state, 4)
-    return sigmoid(xp, into), sigmoid(xp, forget + forget_bias), sigmoid(xp, out), xp.tanh(candidate)
+def _lstm_gates(xp: Any, gates: Any, state: Any, forget_bias: float) -> tuple[Any, Any]:
+    """What input, forget and output gate let through, (3, 1, batch, size), and the candidate."""
+    *valves, candidate = _gates(gates, state, 4)
+    opened = xp.negative(xp.stack(valves))
+    opened[1] -= state.dtype.type(forget_bias)
+    xp.exp(opened, out=opened)
+    opened += 1
+    return xp.divide(1, opened, out=opened), xp.tanh(candidate)
 
 
 @kernel("LSTMUnit")
@@ -132,10 +137,15 @@ def lstm_unit(
     """
     expect("float32", hidden, cell, gates)
     running = _running(xp, lengths_and_timestep, sequence_lengths, cell.shape[1])
-    into, forget, out, candidate = _lstm_gates(xp, gates, cell, forget_bias)
-    new_cell = forget * cell + into * candidate
+    (into, forget, out), candidate = _lstm_gates(xp, gates, cell, forget_bias)
+    new_cell = forget * cell
+    new_cell += into * candidate
+    new_hidden = xp.tanh(new_cell)
+    new_hidden *= out
+    if running is None:
+        return new_hidden, new_cell
     old_hidden, old_cell = (xp.zeros_like(hidden), xp.zeros_like(cell)) if drop_states else (hidden, cell)
-    return xp.where(running, out * xp.tanh(new_cell), old_hidden), xp.where(running, new_cell, old_cell)
+    return xp.where(running, new_hidden, old_hidden), xp.where(running, new_cell, old_cell)
 
 
 @kernel("LSTMUnitGradient")
@@ -153,21 +163,28 @@ def lstm_unit_gradient(
     *lengths_and_timestep, _, new_cell, d_hidden, d_cell = rest
     expect("float32", hidden, cell, gates, new_cell, d_hidden, d_cell)
     running = _running(xp, lengths_and_timestep, sequence_lengths, cell.shape[1])
-    into, forget, out, candidate = _lstm_gates(xp, gates, cell, forget_bias)
+    opened, candidate = _lstm_gates(xp, gates, cell, forget_bias)
+    into, forget, out = opened
     squashed = xp.tanh(new_cell)
-    d_inner = d_cell + d_hidden * out * (1 - squashed * squashed)
-    d_gates = [
-        d_inner * candidate * into * (1 - into),
-        d_inner * cell * forget * (1 - forget),
-        d_hidden * squashed * out * (1 - out),
-        d_inner * into * (1 - candidate * candidate),
-    ]
+    d_inner = (1 - squashed * squashed) * out
+    d_inner *= d_hidden
+    d_inner += d_cell
+    d_gates = xp.empty(gates.shape, gates.dtype)
+    d_into, d_forget, d_out, d_candidate = _gates(d_gates, cell, 4)
+    slopes = opened * (1 - opened)
+    xp.multiply(d_inner * candidate, slopes[0], out=d_into)
+    xp.multiply(d_inner * cell, slopes[1], out=d_forget)
+    xp.multiply(d_hidden * squashed, slopes[2], out=d_out)
+    xp.multiply(d_inner * into, 1 - candidate * candidate, out=d_candidate)
+    d_inner *= forget
+    if running is None:
+        return xp.zeros_like(hidden), d_inner, d_gates
     zero = xp.zeros_like(hidden)
     kept_hidden, kept_cell = (zero, zero) if drop_states else (d_hidden, d_cell)
     return (
-        xp.where(running, zero, kept_hidden),
-        xp.where(running, d_inner * forget, kept_cell),
-        xp.concatenate([xp.where(running, each, zero) for each in d_gates], axis=2),
+        keep_where(~running, kept_hidden),
+        xp.where(running, d_inner, kept_cell),
+        keep_where(running, d_gates),
     )
 
 
@@ -186,7 +203,7 @@ def gru_unit(
     _, update, output = _gates(gates, hidden, 3)
     keep = sigmoid(xp, update)
     new = hidden * keep + xp.tanh(output) * (1 - keep)
-    return xp.where(running, new, xp.zeros_like(hidden) if drop_states else hidden)
+    return new if running is None else xp.where(running, new, xp.zeros_like(hidden) if drop_states else hidden)
 
 
 @kernel("GRUUnitGradient")
@@ -202,8 +219,10 @@ def gru_unit_gradient(
     zero = xp.zeros_like(hidden)
     d_update = d_new * (hidden - candidate) * keep * (1 - keep)
     d_output = d_new * (1 - keep) * (1 - candidate * candidate)
-    d_gates = [zero, xp.where(running, d_update, zero), xp.where(running, d_output, zero)]
-    return xp.where(running, d_new * keep, zero if drop_states else d_new), xp.concatenate(d_gates, axis=2)
+    d_gates, d_hidden = xp.concatenate([zero, d_update, d_output], axis=2), d_new * keep
+    if running is None:
+        return d_hidden, d_gates
+    return xp.where(running, d_hidden, zero if drop_states else d_new), keep_where(running, d_gates)
 
 
 def _frames(activations: Any, lengths: Any | None) -> Iterable[list[list[float]]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.ops._checks import require
 from gradviz.ops._segments import (
+    Segmentation,
     by_ids,
     by_lengths,
     by_sorted_ids,
@@ -26,7 +27,7 @@ from gradviz.ops.schema import MANY
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gradviz.ops._segments import Fold, Segmentation
+    from gradviz.ops._segments import Fold
     from gradviz.ops.context import Context
     from gradviz.ops.records import GradientOp
     from gradviz.ops.rules import Rule
@@ -383,8 +384,8 @@ def weighted_sum_gradients(
 @kernel("LengthsMaxWithMainInputAndForwardOutputGradient")
 def lengths_max_gradient(xp: Any, y: Any, dy: Any, lengths: Any, x: Any) -> Any:
     """Every element that equals its segment's largest gets the whole gradient."""
-    spread, (ids, _) = _spread(xp, by_lengths, dy, lengths)
-    return xp.where(_rows(x) == y[ids], spread, 0)
+    spread, found = _spread(xp, by_lengths, dy, lengths)
+    return xp.where(_rows(x) == y[found.ids], spread, 0)
 
 
 def _range_gradient(of: Callable[..., Any]) -> Callable[..., Any]:
@@ -429,7 +430,7 @@ def lengths_top_k(xp: Any, data: Any, lengths: Any, *, k: int) -> tuple[Any, Any
     """
     expect("float32", data)
     require(data.ndim == 1 and k >= 1, "the data must be a list, and k at least 1")
-    ids, count = by_lengths(xp, lengths, data.shape[0])
+    ids, count, _ = by_lengths(xp, lengths, data.shape[0])
     order = xp.argsort(-data, kind="stable")
     order = order[xp.argsort(ids[order], kind="stable")]
     rank = xp.arange(data.size) - _starts(xp, lengths)[ids]
@@ -469,7 +470,7 @@ def lengths_gather(xp: Any, items: Any, lengths: Any, indices: Any) -> Any:
     expect("int32 int64", indices)
     by_lengths(xp, lengths, items.shape[0])
     picked = lengths[indices]
-    ids, _ = by_lengths(xp, picked)
+    ids = by_lengths(xp, picked).ids
     places = xp.arange(ids.size) - _starts(xp, picked)[ids] + _starts(xp, lengths)[indices][ids]
     return items[places]
 
@@ -508,7 +509,7 @@ def lengths_to_offsets(xp: Any, lengths: Any, *, include_last_offset: int = 0) -
 def lengths_to_weights(xp: Any, lengths: Any, *, power: float = 0.5) -> Any:
     """For each row of a segment 1 / length ** power, as float32."""
     expect("int32 int64", lengths)
-    ids, _ = by_lengths(xp, lengths.astype("int32"))
+    ids = by_lengths(xp, lengths.astype("int32")).ids
     return (1 / lengths.astype("float64") ** power).astype("float32")[ids]
 
 
@@ -520,7 +521,7 @@ def _sorted_sizes(xp: Any, ids: Any, like: Any) -> Any:
     if like is not None:
         require(count <= like.shape[0], f"there are {count} segments for {like.shape[0]} rows")
         count = like.shape[0]
-    return sizes(xp, (ids, count)).astype("int32")
+    return sizes(xp, Segmentation(ids, count)).astype("int32")
 
 
 @kernel("SegmentIdsToLengths")
@@ -540,7 +541,7 @@ def _pick_ranges(xp: Any, data: Any, ranges: Any) -> Any:
     starts, lengths = ranges[:, 0], ranges[:, 1].astype("int32")
     inside = bool(((starts >= 0) & (lengths >= 0) & (starts + lengths <= data.shape[0])).all())
     require(inside, f"a range leaves the {data.shape[0]} elements of the data")
-    ids, _ = by_lengths(xp, lengths)
+    ids = by_lengths(xp, lengths).ids
     return data[xp.arange(ids.size) - _starts(xp, lengths)[ids] + starts[ids]]
 
 
