@@ -95,11 +95,18 @@ async def test_the_opening_screen_leads_there_and_back():
         assert isinstance(app.screen, OpeningScreen)
 
 
-async def test_a_card_in_a_tiny_terminal():
+@pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (44, 14)])
+async def test_card_panes_and_hints_are_seen(size):
     app = TutorialApp()
-    async with app.run_test(size=(44, 14)) as pilot:
+    async with app.run_test(size=size) as pilot:
         await pilot.pause()
         assert "1/10" in card(app)
+        *_, above, hints = sorted(app.screen.children, key=lambda each: each.region.y)
+        assert isinstance(above, Card) and hints.id == "hints"
+        assert above.region.height >= 2
+        assert hints.region.bottom == size[1]
+        assert app.screen.query_one("#algorithm").region.height >= 3
+        assert app.screen.query_one("#algorithm").parent.id == "panes"
         await pilot.press("n")
         await pilot.pause()
         assert app.screen.number == 1

@@ -145,7 +145,6 @@ class Card(Static):
 
     DEFAULT_CSS = """
     Card { height: auto; min-height: 3; max-height: 8; padding: 0 1; background: $boost; border-top: solid $accent; }
-    .-low Card { max-height: 4; }
     """
 
     def tell(self, number: int, step: Step) -> None:
@@ -175,6 +174,10 @@ class TutorialScreen(DebugScreen):
         ),
     ]
 
+    DEFAULT_CSS = """
+    TutorialScreen.-low Card { max-height: 3; min-height: 2; border: none; }
+    """
+
     def __init__(self) -> None:
         super().__init__(session_on(STEPS[0].net))
         self.number = 0
@@ -186,10 +189,10 @@ class TutorialScreen(DebugScreen):
         return STEPS[self.number] if self.number < len(STEPS) else DONE
 
     def compose(self) -> ComposeResult:
-        *above, hints = super().compose()
-        yield from above
-        yield Card(markup=False)
-        yield hints
+        for each in super().compose():  # one by one: containers are open while their widgets are told
+            if each.id == "hints":
+                yield Card(markup=False)
+            yield each
 
     def on_mount(self) -> None:
         self.query_one(Card).tell(self.number, self.step)
