@@ -44,6 +44,8 @@ class Remedy:
         Raises:
             GradvizError: the remedy was found for another net.
         """
+        from gradviz.autodiff.mending.edits import drop_stale_outputs
+
         source = as_model(model)
         net = NetDef()
         net.CopyFrom(source.net)
@@ -51,6 +53,7 @@ class Remedy:
             self.edit(net)
         except (IndexError, StopIteration, KeyError) as error:
             raise GradvizError(f"this remedy was found for another net: {self.title}") from error
+        drop_stale_outputs(source.net, net)
         return replace(source, net=net, notices=list(source.notices))
 
     def ys(self, ys: Mapping[str, Any]) -> Ys:

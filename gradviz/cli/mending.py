@@ -151,7 +151,12 @@ class Mending:
 
     def hint(self) -> str:
         """What to ask of the written net, where that changed."""
-        if self.after is None or dict(self.after.ys) == dict(self.walked.ys):
+        if self.after is None or self.model is None:
+            return ""
+        from gradviz.autodiff.targets import choose
+
+        opened_again, _ = choose(self.model.net, None)
+        if dict(self.after.ys) == dict(self.walked.ys) == opened_again:
             return ""
         return f"; ask it for {' '.join(f'--ys {_asked(y, g)}' for y, g in self.after.ys.items())}"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gradviz.proto import TensorProto
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Model:
     """A net with what belongs to it.
 
@@ -47,6 +47,10 @@ class Model:
     def name(self) -> str:
         """The net's own name, else the file's name without its suffix, else `net`."""
         return self.net.name or (self.path.stem if self.path else "") or "net"
+
+    def __repr__(self) -> str:
+        init = "no init net" if self.init is None else f"an init net of {len(self.init.op)}"
+        return f"Model({self.name}: {len(self.net.op)} ops, {init}, {self.format})"
 
 
 class SeveralNetsError(LoadError):

@@ -240,3 +240,12 @@ def test_mend_goes_from_error_to_error():
     mended = mend(net, ["y"])
     assert mended.trace.error is None
     assert len(mended.remedies) >= 2
+
+
+def test_no_external_output_is_left_without_a_writer():
+    net = gradviz.load("orphan_stop_gradient").net
+    trace = gradviz.trace(net, ["loss"])
+    for remedy in trace.error.remedies:
+        mended = remedy.apply(trace.model).net
+        written = {name for op in mended.op for name in op.output}
+        assert set(mended.external_output) <= written

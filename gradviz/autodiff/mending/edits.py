@@ -189,3 +189,11 @@ def drop_argument(op: OperatorDef, name: str, *, keep_first: bool = False, keep_
         found = found[:-1]
     for index in reversed(found):
         del op.arg[index]
+
+
+def drop_stale_outputs(before: NetDef, after: NetDef) -> None:
+    """Take external outputs out of `after` that an operator of `before` wrote and none writes any more."""
+    written = {name for op in after.op for name in op.output}
+    lost = {name for op in before.op for name in op.output} - written - set(after.external_input)
+    if lost.intersection(after.external_output):
+        after.external_output[:] = [name for name in after.external_output if name not in lost]
