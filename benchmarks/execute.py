@@ -14,7 +14,6 @@ import gc
 import importlib.util
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -82,7 +81,7 @@ def serve(side: str, key: str, parameters: str, threads: str) -> None:
     with np.load(parameters) as stored:
         given = dict(stored)
     make = _maker(side, int(threads))
-    before = _resident()
+    before = _memory("VmRSS")
     step = make(CASES[key], given)
     step.run()
     for line in sys.stdin:
@@ -93,7 +92,7 @@ def serve(side: str, key: str, parameters: str, threads: str) -> None:
         elif order == "results":
             np.savez(what, loss=step.run(), **step.gradients())
         else:
-            answer = _peak() - before
+            answer = _memory("VmHWM") - before
         print(json.dumps(answer), flush=True)
 
 
@@ -116,23 +115,22 @@ def _maker(side: str, threads: int) -> Any:
 
 
 def _time(step: Any, count: int) -> list[tuple[float, float]]:
-    """Wall and processor seconds of each of some steps."""
+    """Wall and processor seconds of each of some steps; no garbage is collected meanwhile."""
     found = []
+    gc.collect()
+    gc.disable()
     for _ in range(count):
-        gc.collect()
         wall, cpu = time.perf_counter(), time.process_time()
         step.run()
         found.append((time.perf_counter() - wall, time.process_time() - cpu))
+    gc.enable()
     return found
 
 
-def _resident() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * resource.getpagesize() / 2**20
-
-
-def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def _memory(kind: str) -> float:
+    """Memory of this process in MB: `VmRSS` now, `VmHWM` at the most. Getrusage begins with the parent's."""
+    line = next(each for each in Path("/proc/self/status").read_text("ascii").splitlines() if each.startswith(kind))
+    return int(line.split()[1]) / 1024
 
 
 # Both sides.
