@@ -213,7 +213,7 @@ def _own_output(shop: Workshop, index: int, op: Op, j: int) -> Iterator[Fix]:
     def on_op(made: OperatorDef) -> None:
         made.output[:] = [new if name == blob else name for name in made.output]
 
-    told = f"The y is then {new}." if asked else ""
+    told = f"The y is then {new}." if asked else f"What reads {blob} from there on reads {new}."
     yield Fix(f"give the output the name {new}", told, on_op, on_net, asks_for(blob, new) if asked else None)
 
 
