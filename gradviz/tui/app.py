@@ -14,6 +14,7 @@ from gradviz.debug.breakpoints import Breakpoint, parse
 from gradviz.errors import GradvizError
 from gradviz.tui import keys, words
 from gradviz.tui.debug import DebugScreen
+from gradviz.tui.rebinding import rebind
 from gradviz.tui.screens.dialog import Hinted
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def run(
     if session.trace.finished:
         app.walk_finished()
     app.notices = [*session.trace.model.notices, *session.trace.warnings][:5]
+    rebind(app)
     code = app.run()
     keep(app.debug_screen.session)
     return code or 0

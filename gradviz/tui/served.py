@@ -8,6 +8,7 @@ import sys
 def main() -> int:
     """Debug the net that the command line names; let the visitor choose where it names none."""
     from gradviz.tui.app import GradvizApp, keep
+    from gradviz.tui.rebinding import rebind
     from gradviz.tui.screens import opening
 
     if len(sys.argv) < 2:
@@ -15,6 +16,8 @@ def main() -> int:
     session, feeds = opening.prepared(sys.argv[1])
     app = GradvizApp(session, feeds=feeds)
     app.alone = True
+    app.notices = [*session.trace.model.notices, *session.trace.warnings][:5]
+    rebind(app)
     code = app.run()
     keep(app.debug_screen.session)
     return code or 0

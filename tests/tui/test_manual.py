@@ -7,8 +7,7 @@ import pytest
 
 from gradviz.debug.breakpoints import parse
 from gradviz.debug.expressions import FIELDS
-from gradviz.tui import keys
-from gradviz.tui.app import GradvizApp
+from gradviz.tui import keys, rebinding
 
 from .nets import app, session
 
@@ -43,10 +42,41 @@ def test_breakpoints_as_the_page_writes_them():
     assert kinds == ["op", "op", "type", "blob", "blob", "phase", "event", "error", "when", "when", "blob"]
 
 
-@pytest.mark.parametrize("key", ["n", "j"])
-async def test_keys_are_bound_anew_as_the_page_says(key):
-    made = GradvizApp(session("lenet", 20)) if key == "j" else app("lenet", 20)
-    made.set_keymap({"debug.step": "j", "debug.back": "k"})
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    rebinding.path().parent.mkdir(parents=True, exist_ok=True)
+    return rebinding.path()
+
+
+@pytest.mark.parametrize(("key", "moved"), [("n", 0), ("j", 1), ("space", 1), ("k", -1), ("N", 0), ("o", 9)])
+async def test_keys_are_bound_anew_as_the_page_says(config, key, moved):
+    config.write_text(PAGE.split("```json")[1].split("```")[0])
+    made = app("lenet", 60)
+    rebinding.rebind(made)
     async with made.run_test() as pilot:
         await pilot.press(key)
-        assert made.session.position == (21 if key == "j" else 20)
+        wanted = session("lenet", 60)
+        wanted.step_op() if key == "o" else wanted.goto(60 + moved)
+        assert made.session.position == wanted.position
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "no object"),
+        ('{"debug.stop": "j"}', "did you mean debug.step"),
+        ('{"debug.step": 3}', "as text"),
+        ("\xff", "cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_the_file_is_one_sentence(config, text, says):
+    config.write_bytes(text.encode("latin-1"))
+    taken, wrong = rebinding.read()
+    assert taken == {}
+    assert len(wrong) == 1 and says in wrong[0] and "\n" not in wrong[0]
+
+
+def test_no_file_is_no_news(config):
+    assert rebinding.read() == ({}, [])

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 import gradviz
 from gradviz.debug import saved
 from gradviz.nets import samples
@@ -171,3 +173,10 @@ async def test_q_leaves():
         await pilot.press("q")
     assert app.return_code == 0
     assert not app.debugging
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_picture(snap_compare, tmp_path, size):
+    (tmp_path / "files" / "inner").mkdir(parents=True)
+    (tmp_path / "files" / "net.pb").write_bytes(b"x" * 1234)
+    assert snap_compare(OpeningApp(Path("files")), terminal_size=size)

@@ -110,3 +110,7 @@ async def test_card_panes_and_hints_are_seen(size):
         await pilot.press("n")
         await pilot.pause()
         assert app.screen.number == 1
+
+
+def test_picture(snap_compare):
+    assert snap_compare(TutorialApp(), terminal_size=(120, 40), press=["n"])

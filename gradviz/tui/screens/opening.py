@@ -19,6 +19,7 @@ from gradviz.tui import words
 from gradviz.tui.app import GradvizApp, keep, opened
 from gradviz.tui.debug import DebugScreen
 from gradviz.tui.panes.header import Hints
+from gradviz.tui.rebinding import rebind
 from gradviz.tui.rows import pad
 from gradviz.tui.screens.dialog import Hinted, Lines
 
@@ -185,6 +186,9 @@ class OpeningScreen(Hinted, Screen[None]):
         known.border_title = title
         first = next((at for at, each in enumerate(choices) if each.kind not in ("title", "note")), 0)
         known.fill(choices, first)
+        height = max(known.scrollable_content_region.height, 1)
+        known.scroll_to(y=max(first - height + 1, 0), animate=False, force=True)
+        known.repaint()
 
     def go(self, folder: Path) -> None:
         """Show the files of a folder."""
@@ -361,6 +365,7 @@ class OpeningApp(GradvizApp):
     def on_mount(self, event: Any) -> None:  # type: ignore[override]
         event.prevent_default()
         self.push_screen(self.first_screen())
+        self._warn(self.notices)
 
     def first_screen(self) -> Screen[Any]:
         """What is shown before a net is chosen."""
@@ -371,7 +376,10 @@ class OpeningApp(GradvizApp):
         self.session, self.feeds, self.debugging = session, feeds, True
         self.debug_screen = DebugScreen(session)
         self.switch_screen(self.debug_screen)
-        for notice in [*session.trace.model.notices, *session.trace.warnings][:5]:
+        self._warn([*session.trace.model.notices, *session.trace.warnings][:5])
+
+    def _warn(self, notices: list[str]) -> None:
+        for notice in notices:
             self.notify(words.prose(notice, 80), severity="warning", timeout=10, markup=False)
 
 
@@ -383,6 +391,7 @@ def run() -> int:
     """
     app = OpeningApp()
     app.alone = True
+    rebind(app)
     code = app.run()
     if app.debugging:
         keep(app.debug_screen.session)
