@@ -120,6 +120,16 @@ def _describe(choice: Choice, width: int) -> Row:
     return [(pad(label, room), role), ("  ", ""), (words.escaped(choice.note), note_role)]
 
 
+class KnownList(Lines):
+    """Recent nets and samples; the headings above the first one are in sight too."""
+
+    def show_from_top(self) -> None:
+        """Scroll no further down than the selected line needs."""
+        height = max(self.scrollable_content_region.height, 1)
+        self.scroll_to(y=max(self.selected - height + 1, 0), animate=False, force=True)
+        self.repaint()
+
+
 class OpeningScreen(Hinted, Screen[None]):
     """Recent nets, samples and files; one that cannot be opened is explained, and the next one can be tried."""
 
@@ -163,7 +173,7 @@ class OpeningScreen(Hinted, Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static("gradviz  open a net", id="title", markup=False)
         with Container(id="lists"):
-            yield Lines(_describe, id="known")
+            yield KnownList(_describe, id="known")
             yield Lines(_describe, id="files")
         yield Input(id="path", placeholder="path of a file or folder, or a sample's name", compact=True)
         yield Static(HELLO, id="said", markup=False)
@@ -182,13 +192,11 @@ class OpeningScreen(Hinted, Screen[None]):
         self.query_one("#lists").set_class(self.size.width < 100, "-stacked")
 
     def _show_known(self, choices: list[Choice], title: str = "Recent nets and samples") -> None:
-        known = self.query_one("#known", Lines)
+        known = self.query_one("#known", KnownList)
         known.border_title = title
         first = next((at for at, each in enumerate(choices) if each.kind not in ("title", "note")), 0)
         known.fill(choices, first)
-        height = max(known.scrollable_content_region.height, 1)
-        known.scroll_to(y=max(first - height + 1, 0), animate=False, force=True)
-        known.repaint()
+        self.call_after_refresh(known.show_from_top)
 
     def go(self, folder: Path) -> None:
         """Show the files of a folder."""
