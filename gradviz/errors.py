@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+_ENDLESS = re.compile(r"\S{300,}")
+
+
+def one_line(text: str) -> str:
+    """Text that may hold names from a net, fit to be shown: on one line, without control codes or endless words.
+
+    Line breaks, control codes and lone surrogates become escapes; of a word of 300 characters and more the middle is
+    left out.
+    """
+    if not text.isprintable():
+        text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return text if len(text) < 300 else _ENDLESS.sub(_with_middle_left_out, text)
+
+
+def _with_middle_left_out(word: re.Match[str]) -> str:
+    text = word.group()
+    return f"{text[:150]}…{text[-50:]}"
+
+
 class GradvizError(Exception):
-    """Base of every error that gradviz raises about its input."""
+    """Base of every error that gradviz raises about its input; what the message quotes from a net stays on its line."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class LoadError(GradvizError):

@@ -10,8 +10,8 @@ import rich_click as click
 
 from gradviz.cli.group import BAD_NEWS
 from gradviz.cli.options import chosen_ys, listed, model_argument, open_model, ys_option
-from gradviz.cli.talk import on_one_line, say
-from gradviz.errors import GradvizError
+from gradviz.cli.talk import say
+from gradviz.errors import GradvizError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,7 +54,7 @@ def why_command(
 
 def _print(lines: Iterable[str]) -> None:
     """Lines on stdout; names in them may hold anything, and stay on their line."""
-    sys.stdout.writelines(on_one_line(line) + "\n" for line in lines)
+    sys.stdout.writelines(one_line(line) + "\n" for line in lines)
 
 
 def _walked(model: Model, texts: tuple[str, ...]) -> Trace:

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from gradviz.errors import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,14 +17,7 @@ _OFTEN, _LONG = 0.1, 0.4
 def say(text: str) -> None:
     """One line on stderr, with the program's name before it."""
     clear_progress()
-    print(f"gradviz: {on_one_line(text)}", file=sys.stderr)
-
-
-def on_one_line(text: str) -> str:
-    """Text without line breaks and control codes, which names in files may hold."""
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else " " if each in "\n\t" else ascii(each)[1:-1] for each in text)
+    print(f"gradviz: {one_line(text)}", file=sys.stderr)
 
 
 class _Progress:
@@ -43,7 +38,7 @@ def progress(text: str) -> None:
     if not sys.stderr.isatty() or now - _Progress.started < _LONG or now - _Progress.last < _OFTEN:
         return
     _Progress.last = now
-    text = on_one_line(text)[:78]
+    text = one_line(text)[:78]
     print(f"\r{text:<{_Progress.shown}}", end="", file=sys.stderr, flush=True)
     _Progress.shown = len(text)
 
