@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradviz.execute.sizes import first_misfit, least_size
-from gradviz.ops.arguments import values
+from gradviz.ops.arguments import values, whole
 from gradviz.ops.dtypes import DtypeError
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def _weight_shape(op: Op, read: Mapping[str, Any]) -> str:
     if x is None or w is None:
         return ""
     args = values(op.proto)
-    columns = _product(x[args.get("axis", 1) :])
-    axis = args.get("axis_w", 1)
+    columns = _product(x[whole(args, "axis", 1) :])
+    axis = whole(args, "axis_w", 1)
     rows = bias[0] if bias else w[0]
     wanted = [rows, columns] if op.type == "FC" else [columns, rows]
     text = (
-        f"{op.inputs[0]} is flattened to [{_product(x[: args.get('axis', 1)])}, {columns}] and {op.inputs[1]} to "
+        f"{op.inputs[0]} is flattened to [{_product(x[: whole(args, 'axis', 1)])}, {columns}] and {op.inputs[1]} to "
         f"[{_product(w[:axis])}, {_product(w[axis:])}], where {wanted} is wanted"
     )
     if _product(w) != rows * columns:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradviz.errors import ExecutionError
 from gradviz.execute.sizes import least_size, windows
-from gradviz.ops.arguments import values
+from gradviz.ops.arguments import values, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,13 +66,16 @@ class MissingFeedsError(ExecutionError):
         self.missing = list(missing)
         word = "feed is" if len(self.missing) == 1 else "feeds are"
         made = f" The init net fills {_shortened(filled)}." if filled else ""
-        feeds = " ".join(each.feed for each in self.missing)
-        super().__init__(f"{len(self.missing)} {word} missing: {'; '.join(map(str, self.missing))}.{made} Feed {feeds}")
+        told = [str(each) for each in self.missing]
+        feeds = [each.feed for each in self.missing]
+        super().__init__(
+            f"{len(told)} {word} missing: {_shortened(told, between='; ')}.{made} Feed {_shortened(feeds, between=' ')}"
+        )
 
 
-def _shortened(names: Sequence[str], most: int = 8) -> str:
+def _shortened(names: Sequence[str], most: int = 8, between: str = ", ") -> str:
     more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+    return between.join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def read_before_written(ops: Iterable[Op]) -> dict[str, tuple[int, Op, int]]:
@@ -176,7 +179,7 @@ def _wanted_of_convolution(op: Op, i: int, known: Mapping[str, Shape]) -> Dims |
     if i == 0:
         if weight is None or len(weight) != 4:
             return ("N", "C", "H", "W") if weight is None else None
-        return "N", weight[1] * (args.get("group") or 1) if forward else weight[0], "H", "W"
+        return "N", weight[1] * (whole(args, "group", 1) or 1) if forward else weight[0], "H", "W"
     filters = known[op.inputs[2]][0] if len(op.inputs) > 2 and op.inputs[2] in known else "M"
     if i == 2:
         return (weight[0 if forward else 1],) if weight else ("M",)

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gradviz.errors import ExecutionError, GradientError
+from gradviz.execute.fitting import misfit
 from gradviz.execute.scope import MISSING
 from gradviz.ops import registry
 from gradviz.ops.arguments import Arguments, values
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from gradviz.proto import OperatorDef
 
     Link = tuple["BoundOp", list[AnySlot], list[AnySlot]]
-
-# What NumPy, CuPy and Python raise about values, shapes, dtypes and objects of the wrong kind.
-KERNEL_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError, AssertionError)
 
 DONE: Any = object()
 """What a kernel returns that has written its outputs itself (operators that run nested nets)."""
@@ -60,6 +58,7 @@ class Signature:
         most: how many it takes at most; None for any number.
         names: its keyword-only parameters: arguments of the operator.
         required: those of them that have no default.
+        kinds: their annotations by name, which say what they may hold.
         takes_all: whether it takes every argument (`**args`).
         takes_context: whether it asks for `ctx`.
     """
@@ -68,6 +67,7 @@ class Signature:
     most: int | None
     names: frozenset[str]
     required: tuple[str, ...]
+    kinds: dict[str, str]
     takes_all: bool
     takes_context: bool
 
@@ -78,6 +78,7 @@ def signature_of(kernel: Kernel) -> Signature:
     least, most = 0, 0
     names: list[str] = []
     required: list[str] = []
+    kinds: dict[str, str] = {}
     takes_all = unbounded = False
     for parameter in list(inspect.signature(kernel).parameters.values())[1:]:
         has_default = parameter.default is not parameter.empty
@@ -90,10 +91,16 @@ def signature_of(kernel: Kernel) -> Signature:
             takes_all = True
         else:
             names.append(parameter.name)
+            kinds[parameter.name] = _written(parameter.annotation)
             if not has_default and parameter.name != "ctx":
                 required.append(parameter.name)
     known = frozenset(names) - {"ctx"}
-    return Signature(least, None if unbounded else most, known, tuple(required), takes_all, "ctx" in names)
+    return Signature(least, None if unbounded else most, known, tuple(required), kinds, takes_all, "ctx" in names)
+
+
+def _written(annotation: Any) -> str:
+    """An annotation as it is written: text already, or a type where a kernel's module reads them at once."""
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
 
 
 @dataclass(slots=True, eq=False)
@@ -142,6 +149,9 @@ def bind(op: Op | OperatorDef | Any) -> BoundOp:
     for name in signature.required:
         if name not in given:
             raise failure(op, f"it lacks the argument {name}, which is required")
+    wrong = misfit(signature.kinds, given)
+    if wrong is not None:
+        raise failure(op, wrong)
     if not signature.takes_all:
         given = {name: value for name, value in given.items() if name in signature.names}
     return BoundOp(op, kernel, given, signature.takes_context, getattr(kernel, "nested", False))
@@ -183,7 +193,16 @@ def _arguments_of(op: Op) -> dict[str, Any]:
 
 def failure(op: Op, reason: str) -> OpError:
     """An error that names an operator by its type and outputs; raise what this returns."""
-    return OpError(f"{op.type} ({', '.join(op.outputs)}): {reason}", op)
+    return OpError(f"{op.type} ({_some(op.outputs)}): {reason}", op)
+
+
+_MOST = 8
+
+
+def _some(words: Sequence[str]) -> str:
+    """The first words, with commas between; and how many more there are."""
+    more = len(words) - _MOST
+    return ", ".join(words[:_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def describe(value: Any) -> str:
@@ -216,12 +235,14 @@ def told(op: Op, inputs: Sequence[Any], error: Exception) -> OpError:
 
 
 def _reason(op: Op, inputs: Sequence[Any], error: Exception) -> str:
-    named = ", ".join(f"{name} {describe(value)}" for name, value in zip(op.inputs, inputs, strict=False))
+    named = _some([f"{name} {describe(value)}" for name, value in zip(op.inputs, inputs, strict=False)])
     if isinstance(error, DtypeError):
         for i, value in enumerate(inputs):
             if value is error.array:
                 return f"its input {i} ({op.inputs[i]}) is {error.found}, but must be {error.wanted}; inputs: {named}"
     text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for what it computes" + (f": {text}" if text else "") + f"; inputs: {named}"
     plain = isinstance(error, ValueError | AssertionError) and text
     said = text if plain else f"{type(error).__name__}: {text}"
     return f"{said}; inputs: {named}" if named else said

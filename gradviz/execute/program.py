@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradviz.errors import ExecutionError
-from gradviz.execute.plan import DONE, KERNEL_ERRORS, BoundOp, OpError, bind, failure, told
+from gradviz.execute.plan import DONE, BoundOp, OpError, bind, failure, told
 from gradviz.execute.scope import MISSING, Frame, SliceSlot
 from gradviz.ops import registry
 from gradviz.ops.context import Context
@@ -159,6 +159,9 @@ class Link:
             if self._context is not None:
                 self._context.frame = self._frame
             made = self._call(*read)
+            if type(made) is np.ndarray and self._count == 1 and not runtime.widen:  # as most do
+                self.outputs[0].value = made
+                return
             if type(made) is not tuple:
                 if made is DONE:
                     return
@@ -171,7 +174,7 @@ class Link:
                 slot.value = value if type(value) is np.ndarray else _settled(value, runtime.backend)
         except Cancelled:
             raise
-        except (ExecutionError, *KERNEL_ERRORS) as error:
+        except Exception as error:  # kernels come from anywhere, and raise what NumPy, CuPy and others raise
             raise told(self.bound.op, read, error) from error
 
     def _trimmed(self, made: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gradviz.ops.arguments import values
+from gradviz.ops.arguments import values, whole, wholes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,18 +58,19 @@ def windows(op: Op, weight: Shape | None = None) -> tuple[Window, Window] | None
 
 
 def _pair(args: Mapping[str, Any], name: str, default: Sequence[int]) -> tuple[int, int]:
-    both = args.get(f"{name}s") or [args.get(f"{name}_{axis}") or args.get(name) or default[i] for i, axis in _AXES]
-    return int(both[0]), int(both[-1])
+    whole_one = [whole(args, f"{name}_{axis}", 0) or whole(args, name, 0) or default[i] for i, axis in _AXES]
+    both = wholes(args, f"{name}s") or whole_one
+    return both[0], both[-1]
 
 
 _AXES = ((0, "h"), (1, "w"))
 
 
 def _pads(args: Mapping[str, Any]) -> tuple[int, int]:
-    if args.get("pads") and len(args["pads"]) == 4:
-        top, left, bottom, right = args["pads"]
-    else:
-        top, left, bottom, right = (args.get(f"pad_{side}") or args.get("pad") or 0 for side in "tlbr")
+    pads = wholes(args, "pads")
+    if len(pads) != 4:
+        pads = [whole(args, f"pad_{side}", 0) or whole(args, "pad", 0) for side in "tlbr"]
+    top, left, bottom, right = pads
     return top + bottom, left + right
 
 

@@ -140,6 +140,7 @@ def _place(legacy: int, size: int, kernel: int, stride: int, dilation: int, head
         out = math.ceil((size + 2 * head - kernel) / stride) + 1
         if head > 0 and (out - 1) * stride >= size + head:
             out -= 1  # the last window must begin inside the picture
+        require(out >= 0, f"a window of {kernel} does not fit a picture of {size} with a pad of {head}")
         return head, head + stride * (out - plain), out
     if legacy == SAME:
         require(dilation == 1, "legacy_pad SAME takes no dilation")

@@ -8,11 +8,11 @@ from gradviz.errors import GradientError
 from gradviz.proto.arguments import arg
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from gradviz.proto import Argument, OperatorDef
 
-__all__ = ["Arguments", "arg", "value_of", "values"]
+__all__ = ["Arguments", "arg", "real", "value_of", "values", "whole", "wholes"]
 
 
 def value_of(argument: Argument) -> Any:
@@ -43,6 +43,24 @@ def values(op: OperatorDef) -> dict[str, Any]:
     for argument in op.arg:
         found.setdefault(argument.name, value_of(argument))
     return found
+
+
+def whole(args: Mapping[str, Any], name: str, default: int) -> int:
+    """An integer among decoded arguments; the default where it is missing or another kind of value."""
+    value = args.get(name)
+    return value if isinstance(value, int) else default
+
+
+def wholes(args: Mapping[str, Any], name: str) -> list[int]:
+    """A list of integers among decoded arguments; empty where it is missing or another kind of value."""
+    value = args.get(name)
+    return value if isinstance(value, list) and all(isinstance(each, int) for each in value) else []
+
+
+def real(args: Mapping[str, Any], name: str, default: float) -> float:
+    """A number among decoded arguments; the default where it is missing or another kind of value."""
+    value = args.get(name)
+    return float(value) if isinstance(value, int | float) else default
 
 
 class Arguments:

@@ -185,6 +185,8 @@ def _neighbours(xp: Any, x: Any, size: int, order: str, ahead: int) -> Any:
     """The sum over `size` neighbouring channels, of which `ahead` lie before the channel itself."""
     x = xp.moveaxis(x, 1 if order == "NCHW" else -1, 0)
     channels = x.shape[0]
+    ahead, behind = min(ahead, channels), min(size - 1 - ahead, channels)  # beyond the first and last is nothing
+    size = ahead + 1 + behind
     wide = xp.zeros((channels + size - 1, *x.shape[1:]), x.dtype)
     wide[ahead : ahead + channels] = x
     total = wide[:channels].copy()
@@ -195,6 +197,7 @@ def _neighbours(xp: Any, x: Any, size: int, order: str, ahead: int) -> Any:
 
 def _lrn_scale(xp: Any, x: Any, size: int, alpha: float, bias: float, order: str) -> Any:
     require(x.ndim == 4, f"X has {x.ndim} dimensions where 4 are wanted")
+    require(size >= 1, f"size must be at least 1, not {size}")
     real = x.dtype.type
     scale = _neighbours(xp, x * x, size, order, (size - 1) // 2) * real(alpha / size)
     scale += real(bias)

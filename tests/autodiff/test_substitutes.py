@@ -46,3 +46,16 @@ def test_gather_by_batch_gather():
     before, after = (gradviz.run(each, feeds=feeds, ys=())["y"] for each in (net, mended))
     np.testing.assert_allclose(after, before, rtol=1e-5)
     assert gradviz.check_gradients(mended, feeds, ys=["y"], wrt=["w"]).ok
+
+
+@pytest.mark.parametrize("value", ["x", 1.5, [1, 2], ["a"], []])
+@pytest.mark.parametrize("type", ["Glu", "UpsampleNearest", "SpatialBN", "MergeDim", "Gather", "Cast"])
+def test_odd_arguments_do_not_keep_remedies_from_being_found(type, value):
+    net = gradviz.NetBuilder("odd")
+    inputs = {"SpatialBN": 5, "Gather": 2}.get(type, 1)
+    odd = dict.fromkeys(("dim", "scale", "epsilon", "order", "axis", "to", "is_test"), value)
+    net.add(type, [f"x{i}" for i in range(inputs)], "y", **odd)
+    net.add("AveragedLoss", "y", "loss")
+    trace = gradviz.trace(net.net, ["loss"])
+    for remedy in trace.error.remedies if trace.error is not None else ():
+        remedy.apply(trace.model)

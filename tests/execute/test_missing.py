@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from gradviz.execute import Plan, run
-from gradviz.execute.missing import MissingFeedsError
+from gradviz.execute.missing import MissingFeedsError, describe_missing
 from gradviz.nets import Model, NetBuilder
+from gradviz.ops.records import Op
 from tests.execute.nets import filled_mlp, mlp, mlp_feeds
 
 
@@ -126,3 +127,25 @@ def test_devices_and_engines_are_told_once_per_net():
 def test_a_feed_that_nothing_reads_is_told():
     notices = run(mlp(), {**mlp_feeds(), "w11": [1.0]}, ys=()).notices
     assert notices == ["the feed w11 is read by no operator; did you mean w1?"]
+
+
+def test_of_many_missing_feeds_the_first_are_told():
+    net = NetBuilder("many")
+    net.add("Sum", [f"x{i}" for i in range(300)], "y")
+    error = missing(net.net)
+    assert len(error.missing) == 300
+    assert "and 292 more" in str(error)
+    assert len(str(error)) < 1000
+
+
+@pytest.mark.parametrize("value", ["x", 1.5, [1, 2], ["a"], [0.5], []])
+def test_odd_arguments_do_not_keep_the_missing_from_being_told(value):
+    net = NetBuilder("odd")
+    odd = dict.fromkeys(("kernel", "kernels", "stride", "pad", "pads", "group", "order", "dilation", "axis"), value)
+    net.add("Conv", ["data", "w", "b"], "y", **odd)
+    net.add("MaxPool", "y", "p", **odd)
+    net.add("FC", ["p", "v", "c"], "z", **odd)
+    ops = [Op(each) for each in net.net.op]
+    for known in ({}, {"w": (4, 1, 2, 2)}, {"data": (1, 1, 5, 5)}, {"w": (4, 1, 2, 2), "v": (3, 4)}):
+        told = describe_missing(ops, ["data", "w", "b", "v", "c"], known)
+        assert [each.blob for each in told] == ["data", "w", "b", "v", "c"]

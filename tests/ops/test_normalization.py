@@ -223,3 +223,20 @@ def test_rules_read_the_statistics_where_they_are():
         asked("SpatialBN", five, trained, is_test=0, num_batches=2)
     with pytest.raises(GradientError):
         asked("LayerNorm", ["x"], ["y", "m", "s"], elementwise_affine=1)
+
+
+@pytest.mark.parametrize("order", ["NCHW", "NHWC"])
+def test_lrn_over_more_channels_than_there_are_is_over_all_of_them(order):
+    x, dy = normal(2, 3, 2, 4), normal(2, 3, 2, 4, seed=1)
+    args = {"alpha": 1.5, "beta": 0.75, "order": order}
+    for size, same_reach in ((2_000_000_001, 2_000_000_001 / 21), (21, 1)):
+        made = run("LRN", x, size=size, **{**args, "alpha": 1.5 * same_reach})
+        np.testing.assert_allclose(made, run("LRN", x, size=21, **args), rtol=1e-5)
+        gradient = run("LRNGradient", x, made, dy, size=size, **{**args, "alpha": 1.5 * same_reach})
+        np.testing.assert_allclose(gradient, run("LRNGradient", x, made, dy, size=21, **args), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [0, -1, -5])
+def test_lrn_over_no_channels_is_refused(size):
+    with pytest.raises(ExecutionError, match="size"):
+        run("LRN", normal(2, 1, 2, 4), size=size, alpha=1.0, beta=0.5)

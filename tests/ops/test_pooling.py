@@ -172,3 +172,9 @@ def test_rules_read_what_they_need():
 
     assert rule("MaxPool2D", ["x"], ["y"]) == ("MaxPool2DGradient(x, y, y_grad) -> (x_grad)", ["x_grad"])
     assert rule("RoIPool", ["x", "r"], ["y", "a"]) == ("RoIPoolGradient(x, r, a, y_grad) -> (x_grad)", ["x_grad", None])
+
+
+@pytest.mark.parametrize("type", ["AveragePool", "MaxPool", "LpPool"])
+def test_a_window_far_larger_than_the_picture_is_refused_at_once(type):
+    with pytest.raises(ExecutionError, match="does not fit"):
+        run(type, PICTURE, kernel=2**40, stride=2, legacy_pad=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradviz.autodiff.mending import edits
-from gradviz.ops.arguments import values
+from gradviz.ops.arguments import real, values, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,7 +84,7 @@ def _conv_relu(shop: Workshop, op: Op) -> tuple[str, str, list[OperatorDef]] | N
 def _glu(shop: Workshop, op: Op) -> tuple[str, str, list[OperatorDef]] | None:
     left, right, gate = (shop.fresh(f"{op.outputs[0]}_{word}") for word in ("left", "right", "gate"))
     ops = [
-        edits.make_op("Split", op.inputs, [left, right], axis=int(values(op.proto).get("dim", -1))),
+        edits.make_op("Split", op.inputs, [left, right], axis=whole(values(op.proto), "dim", -1)),
         edits.make_op("Sigmoid", [right], [gate]),
         edits.make_op("Mul", [left, gate], op.outputs),
     ]
@@ -139,7 +139,7 @@ def _renamed_to(type: str, explanation: str, inputs: int) -> Callable[..., tuple
 def _upsample(shop: Workshop, op: Op) -> tuple[str, str, list[OperatorDef]] | None:
     if len(op.inputs) != 1 or len(op.outputs) != 1:
         return None
-    scale = float(values(op.proto).get("scale", 2))
+    scale = real(values(op.proto), "scale", 2)
     made = edits.make_op("ResizeNearest", op.inputs, op.outputs, width_scale=scale, height_scale=scale)
     explanation = "UpsampleNearest belongs to an add-on library; ResizeNearest does the same and has a gradient here."
     return f"ResizeNearest with width_scale and height_scale {scale:g}", explanation, [made]
@@ -162,8 +162,8 @@ def frozen_batch_norm(shop: Workshop, index: int) -> Iterator[Remedy]:
         return
     source, scale, bias, mean, variance = op.inputs
     given = values(op.proto)
-    epsilon = float(given.get("epsilon", 1e-5))
-    order = {"order": given["order"]} if "order" in given else {}
+    epsilon = real(given, "epsilon", 1e-5)
+    order = {"order": given["order"]} if isinstance(given.get("order"), str) else {}
     words = ("mean", "var", "eps", "var_eps", "inv_std", "factor", "shift", "offset")
     m, v, eps, total, inverse, factor, shift, offset = (shop.fresh(f"{op.outputs[0]}_{word}") for word in words)
     ops = [
