@@ -54,7 +54,7 @@ def sentence(data: bytes) -> str | None:
 def _archive(data: bytes) -> str:
     try:
         names = zipfile.ZipFile(io.BytesIO(data)).namelist()
-    except (zipfile.BadZipFile, ValueError, OSError):
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
         return "is a zip archive, and a damaged one: get it again, then unpack it"
     if any(name.endswith("data.pkl") for name in names):
         return "is a PyTorch file (a zip with data.pkl), not a Caffe2 net: export the model from PyTorch first"

@@ -279,3 +279,10 @@ def test_an_init_net_that_is_none_is_refused(tmp_path):
     with pytest.raises(TypeError, match="a Model or a NetDef"):
         load(net, init=7)
     assert load(net, init=lamp_init()).init == lamp_init()
+
+
+def test_an_archive_of_a_kind_that_is_not_known(tmp_path):
+    archive = bytearray(zipped(a="x"))
+    entry = archive.index(b"PK\x01\x02")
+    archive[entry + 6] = 127  # the version that is needed to unpack it
+    assert "is a zip archive" in refused(tmp_path, bytes(archive))
