@@ -7,6 +7,7 @@ from typing import Any
 
 import rich_click as click
 
+from gradviz.cli.bounds import within_memory
 from gradviz.cli.group import BAD_QUESTION
 from gradviz.cli.options import at_option, chosen_ys, open_model, optional_model_argument, sample_of, ys_option
 from gradviz.cli.talk import say
@@ -60,11 +61,12 @@ def open_command(
 
         return choose()
     opened = open_model(model, init, net)
-    given = _feeds(opened, feeds, seed)
     asked = chosen_ys(opened, ys) if ys or not _has_session(opened) else None
     from gradviz.tui.app import run
 
-    return run(opened, asked, at=at, breakpoints=breakpoints, watches=watches, feeds=given)
+    with within_memory():
+        given = _feeds(opened, feeds, seed)
+        return run(opened, asked, at=at, breakpoints=breakpoints, watches=watches, feeds=given)
 
 
 @click.command("tutorial")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from gradviz.cli.bounds import within_memory
 from gradviz.cli.group import BAD_NEWS
 from gradviz.cli.options import chosen_ys, listed, model_argument, open_model, sample_of, warn, ys_option
 from gradviz.cli.talk import clear_progress, progress, say, table
@@ -67,9 +69,9 @@ def run_command(
     plan = _planned(opened, () if no_gradients else chosen_ys(opened, ys), told=bool(ys))
     if plan is None:
         return BAD_NEWS
-    given = _feeds(opened, feeds, seed)
     options = {"backend": backend, "iterations": iterations, "keep": keep or "all", "seed": seed}
-    workspace = _run(plan, given, until, options)
+    with within_memory() if backend == "numpy" else nullcontext():  # CUDA reserves more than there is
+        workspace = _run(plan, _feeds(opened, feeds, seed), until, options)
     from gradviz.render.values import rows_of
 
     for notice in workspace.notices:
@@ -89,7 +91,8 @@ def values_of(model: Model, ys: Any, feeds: tuple[str, ...], seed: int) -> Works
     if plan is None:
         return None
     options = {"backend": "numpy", "iterations": 1, "keep": "all", "seed": seed}
-    return _run(plan, _feeds(model, feeds, seed), None, options)
+    with within_memory():
+        return _run(plan, _feeds(model, feeds, seed), None, options)
 
 
 def _planned(model: Model, ys: Any, *, told: bool) -> Plan | None:
