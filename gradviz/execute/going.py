@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.execute.advice import advice
 from gradviz.execute.feeds import as_feed
@@ -12,8 +12,8 @@ from gradviz.execute.health import is_bad
 from gradviz.execute.missing import MissingFeedsError, describe_missing, read_before_written
 from gradviz.execute.notices import idle_feeds, notices_about
 from gradviz.execute.plan import OpError, describe, failure
-from gradviz.execute.program import Cancelled, Runtime, step
-from gradviz.execute.scope import MISSING, Frame
+from gradviz.execute.program import Cancelled, Runtime
+from gradviz.execute.scope import MISSING, AnySlot, Frame
 from gradviz.execute.workspace import Workspace, owner_of, version_table
 from gradviz.nets.tensors import to_array
 
@@ -29,6 +29,24 @@ if TYPE_CHECKING:
 Keep = str | Iterable[str]
 
 
+class Output(NamedTuple):
+    """One output of an operator of a run.
+
+    Attributes:
+        at: which of its outputs.
+        name: the blob.
+        version: the version that is written.
+        slot: where the value goes.
+        kept: whether it is to be kept.
+    """
+
+    at: int
+    name: str
+    version: int
+    slot: AnySlot
+    kept: bool
+
+
 class Stage:
     """A frame with the operators of a run tied to it, and what is known of them; good for one run after the other.
 
@@ -38,7 +56,6 @@ class Stage:
         program: the same, ready to run.
         frame: the names.
         links: the operators tied to the frame.
-        written: for each operator its outputs: which, name, version.
         notices: what devices, engines and undeclared inputs have to be told; None until somebody asked.
     """
 
@@ -50,11 +67,23 @@ class Stage:
         self.notices: list[str] | None = None
         self._kept: frozenset[str] | None = None
         self.links: list[Link] = program.link(self.frame, self.runtime)
-        versions = version_table(ops)
-        self.written = [
-            tuple(zip(range(len(op.outputs)), op.outputs, row[1], strict=True))
-            for op, row in zip(ops, versions, strict=True)
-        ]
+        self._versions = version_table(ops)
+        self._kept_rows: tuple[frozenset[str] | None, list[tuple[Output, ...]]] | None = None
+
+    def outputs(self, kept: frozenset[str] | None) -> list[tuple[Output, ...]]:
+        """What each operator writes, if only these blobs are kept (None: all)."""
+        if self._kept_rows is None or self._kept_rows[0] != kept:
+            rows = [
+                tuple(
+                    Output(i, name, version, slot, kept is None or name in kept)
+                    for i, (name, version, slot) in enumerate(
+                        zip(link.bound.op.outputs, written, link.outputs, strict=True)
+                    )
+                )
+                for link, (_, written) in zip(self.links, self._versions, strict=True)
+            ]
+            self._kept_rows = kept, rows
+        return self._kept_rows[1]
 
     @cached_property
     def lasting(self) -> dict[str, tuple[int, Op, int]]:
@@ -67,8 +96,11 @@ class Stage:
         return named_inside(self.program.ops)
 
     @cached_property
-    def frees(self) -> list[tuple[str, ...]]:
-        """For each operator the blobs that no later one reads or writes, but for those that nested nets name."""
+    def frees(self) -> list[tuple[tuple[str, AnySlot, bool], ...]]:
+        """For each operator the blobs that no later one reads or writes, but for those that nested nets name.
+
+        Each with its slot, and whether the next round reads it.
+        """
         last: dict[str, int] = {}
         for index, op in enumerate(self.ops):
             last.update(dict.fromkeys((*op.inputs, *op.outputs), index))
@@ -76,7 +108,7 @@ class Stage:
         for name, index in last.items():
             if name not in self.inside:
                 frees[index].append(name)
-        return [tuple(names) for names in frees]
+        return [tuple((name, self.frame.reach(name), name in self.lasting) for name in names) for names in frees]
 
     def want(self, kept: frozenset[str] | None) -> None:
         """Let kernels leave out what nobody reads, if only these blobs are kept (None: all)."""
@@ -145,6 +177,9 @@ class Going:
         self.workspace = Workspace(stage.ops, forward, plan.input_to_grad, stage.runtime.backend, kept)
         self.fed: dict[str, Any] = {}
         stage.want(None if self.keep_last else kept)
+        self._outputs = stage.outputs(kept)
+        self._tracks = kept is not None
+        self._frees = self._tracks and not self.keep_last
 
     # Before the first operator.
 
@@ -229,35 +264,41 @@ class Going:
             self._keep_last()
 
     def _iterate_once(self, iteration: int, iterations: int) -> bool:
-        runtime, links = self.stage.runtime, self.stage.links
-        frees = self.workspace._keep is not None and not self.keep_last
-        for index, link in enumerate(links):
-            if runtime.cancelled is not None and runtime.cancelled():
-                raise Cancelled(f"cancelled before op {index} {link.bound.op.type}")
-            before = self._holdings() if link.elsewhere else None
-            good = not self.anomaly or not any(is_bad(runtime.backend.xp, slot.value) for slot in link.inputs)
-            step(index, link, runtime)
-            self._record(index, link)
-            if before is not None:
-                self._record_hidden(index, link, before)
-            if self.anomaly and good and self._is_anomaly(index, link):
-                return False
-            if frees:
-                self._free(index, iteration == iterations - 1)
-            if self.progress is not None:
-                self.progress(iteration * len(links) + index + 1, iterations * len(links), link.bound.op)
+        links, index = self.stage.links, 0
+        try:
+            for index, link in enumerate(links):
+                if not self._run_one(index, link, iteration == iterations - 1):
+                    return False
+                if self.progress is not None:
+                    self.progress(iteration * len(links) + index + 1, iterations * len(links), link.bound.op)
+        except OpError as error:
+            raise error.inside(index, links[index].bound.op) from error.__cause__
         return True
 
-    def _record(self, index: int, link: Link) -> None:
-        workspace = self.workspace
-        keep = workspace._keep
-        for (output, name, version), slot in zip(self.stage.written[index], link.outputs, strict=True):
+    def _run_one(self, index: int, link: Link, last: bool) -> bool:
+        """Run one operator, keep what is to be kept, free what nobody needs; False after an anomaly."""
+        runtime = self.stage.runtime
+        if runtime.cancelled is not None and runtime.cancelled():
+            raise Cancelled(f"cancelled before op {index} {link.bound.op.type}")
+        before = self._holdings() if link.elsewhere else None
+        good = self.anomaly and not any(is_bad(runtime.backend.xp, slot.value) for slot in link.inputs)
+        link.run(runtime)
+        self._record(index)
+        if before is not None:
+            self._record_hidden(index, link, before)
+        if good and self._is_anomaly(index, link):
+            return False
+        if self._frees:
+            self._free(index, last)
+        return True
+
+    def _record(self, index: int) -> None:
+        workspace, tracks = self.workspace, self._tracks
+        for output, name, version, slot, kept in self._outputs[index]:
             value = slot.value
-            if keep is not None:
+            if tracks:
                 workspace._memory.append((name, *owner_of(value)))
-                if name not in keep:
-                    continue
-            if value is not MISSING:
+            if kept and value is not MISSING:
                 workspace._record(index, output, name, version, value)
 
     def _holdings(self) -> dict[str, Any]:
@@ -284,14 +325,14 @@ class Going:
         return bool(bad)
 
     def _free(self, index: int, last: bool) -> None:
-        for name in self.stage.frees[index]:
-            if last or name not in self.stage.lasting:
-                self.stage.frame.reach(name).value = MISSING
+        for name, slot, lasting in self.stage.frees[index]:
+            if last or not lasting:
+                slot.value = MISSING
                 self.workspace._memory.append((name, 0, 0))
 
     def _keep_last(self) -> None:
         round_ = self.workspace._rounds[-1]
-        written = {name: version for row in self.stage.written for _, name, version in row}
+        written = {each.name: each.version for row in self._outputs for each in row}
         for name, value in self.stage.frame.values():
             if name in written:
                 round_.values[name] = {written[name]: value}

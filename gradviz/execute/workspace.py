@@ -429,8 +429,10 @@ def _storable(value: Any) -> Any:
 
 def owner_of(value: Any) -> tuple[int, int]:
     """Identity and size in bytes of the memory behind a value; (0, 0) for what is no array."""
-    base = getattr(value, "base", None)
-    if base is not None and hasattr(base, "nbytes"):
-        value = base
-    size = getattr(value, "nbytes", None)
-    return (0, 0) if size is None else (id(value), int(size))
+    try:
+        base = value.base
+        if base is not None and hasattr(base, "nbytes"):
+            value = base
+        return id(value), value.nbytes
+    except AttributeError:
+        return 0, 0
