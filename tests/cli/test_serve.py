@@ -1,5 +1,6 @@
 """The debugger in a browser: it starts on loopback, answers, and lets no foreign page in."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -72,13 +73,20 @@ def get(port, **headers):
         return answer.status, answer.read().decode()
 
 
-def test_it_starts_and_answers_on_loopback(tmp_path):
-    pytest.importorskip("textual_serve")
+def started(folder):
+    """The port and the process of a server."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "gradviz", "serve", "mlp", "--port", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return port, subprocess.Popen(command, text=True, cwd=folder, env=environment, **pipes)
+
+
+def test_it_starts_and_answers_on_loopback(tmp_path):
+    pytest.importorskip("textual_serve")
+    port, process = started(tmp_path)
     try:
         status, page = _answer(process, port)
         assert status == 200
@@ -107,8 +115,6 @@ def _answer(process, port):
 
 def test_a_visitor_gets_the_debugger(tmp_path):
     """What the server runs for each visitor draws to the browser's driver, not to a terminal."""
-    import os
-
     environment = {
         **os.environ,
         "TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver",
@@ -128,3 +134,28 @@ def test_a_visitor_gets_the_debugger(tmp_path):
     finally:
         process.kill()
         process.communicate()
+
+
+async def test_a_browser_sees_the_debugger_and_a_foreign_page_does_not(tmp_path):
+    """Over the page's own web socket, as a browser opens it."""
+    pytest.importorskip("textual_serve")
+    import aiohttp
+
+    port, process = started(tmp_path)
+    url = f"ws://127.0.0.1:{port}/ws?width=120&height=40"
+    try:
+        _answer(process, port)
+        async with aiohttp.ClientSession() as client:
+            with pytest.raises(aiohttp.WSServerHandshakeError, match="403"):
+                await client.ws_connect(url, origin="http://evil.example")
+            async with client.ws_connect(url, origin=f"http://127.0.0.1:{port}") as page:
+                await page.send_json(["focus"])
+                seen = b""
+                while b"Forward net" not in seen:
+                    message = await page.receive(timeout=30)
+                    assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), message
+                    seen += message.data if isinstance(message.data, bytes) else message.data.encode()
+                await page.send_json(["stdin", "q"])
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
