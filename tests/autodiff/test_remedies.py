@@ -160,6 +160,9 @@ def test_two_faults_of_one_operator_are_mended_together():
         (("Floor x -> t", "Sqr t -> y"), "Stop the gradient behind op 0 (Floor)"),
         (("ArgMax x -> y",), "Ask for the gradient of x in place of y"),
         (("Relu x x -> y",), "surplus"),
+        (("SpatialBN x s b m v -> y; is_test=0",), "Set is_test=1 in op 0 (SpatialBN)"),
+        (("SpatialBN x s b m v -> y; is_test=0",), "Add the outputs m, v,"),
+        (("SpatialBN x s b m v -> y m v n w; is_test=1",), "Set is_test=0 in op 0 (SpatialBN)"),
         (
             ("FC x w b -> v", "SoftmaxWithLoss v t -> p a", "Gather v i -> s", "SumElements s -> b2", "Add a b2 -> y"),
             "Put EnsureDense (v -> v_dense) before op 2 (Gather)",

@@ -113,6 +113,44 @@ def test_softmax_without_a_loss():
     assert "softmax_of_ones" not in kinds(("Softmax x -> y",), {"y": "given"})
 
 
+def test_ys_that_are_no_loss():
+    assert "comes from outside" in kinds(("FC x w b -> y",), ["y", "w"])["y_from_outside"]
+    assert "their sum, not of their mean" in kinds(("FC x w b -> p", "LabelCrossEntropy p l -> y"))["y_per_example"]
+    assert kinds(("FC x w b -> p", "LabelCrossEntropy p l -> q", "AveragedLoss q -> y")) == {}
+
+
+def test_gradients_of_a_second_call_replace_those_of_the_first():
+    net = net_of("FC x w b -> h", "AveragedLoss h -> one", "SumElements h -> two")
+    first = gradviz.trace(net, ["one"]).net_with_gradients()
+    found = {warning.kind: warning for warning in gradviz.trace(first, ["two"]).warnings}
+    assert "w_grad" in found["gradient_name_taken"]
+    assert "in one call" in found["gradient_name_taken"]
+    assert "gradient_name_taken" not in {each.kind for each in gradviz.trace(net, ["one", "two"]).warnings}
+
+
+def test_networks_without_a_way_back():
+    ops = ("RecurrentNetwork a b c -> y z; recompute=1",)
+    net = net_of(*ops)
+    net.op[0].arg.add(name="outputs_with_grads", ints=[0])
+    assert "no backward_step_net" in {w.kind: w for w in gradviz.trace(net, ["y"]).warnings}["no_backward_step_net"]
+
+
+@pytest.mark.parametrize(
+    ("op", "blob", "argument"),
+    [
+        ("SparseLengthsWeightedSum t w i l -> h", "w", "grad_on_weights"),
+        ("LayerNorm x w b -> h m s", "w", "elementwise_affine"),
+        ("AffineChannel x w b -> h", "w", "is_learnable"),
+    ],
+)
+def test_arguments_that_ask_for_more_gradients(op, blob, argument):
+    net = net_of(op, "AveragedLoss h -> y")
+    trace = gradviz.trace(net, ["y"])
+    assert f"only with the argument {argument}=1" in str(gradviz.why(trace, blob))
+    for remedy in [each for warning in trace.warnings for each in warning.remedies]:
+        assert proves(remedy, net, ["y"]).trace.input_to_grad[blob]
+
+
 def test_zero_gradients_freeze_nothing():
     assert "freezes nothing" in kinds(("FC x w b -> y", "ZeroGradient w ->"))["zero_gradient_added"]
 

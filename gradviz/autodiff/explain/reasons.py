@@ -8,7 +8,10 @@ from gradviz.autodiff.explain.parameters import INTEGER_INPUTS
 from gradviz.autodiff.explain.paths import downstream
 from gradviz.autodiff.explain.scene import shortened
 from gradviz.autodiff.explain.type_names import FLAT
-from gradviz.ops.registry import NONE, lookup
+from gradviz.ops.arguments import arg
+from gradviz.ops.records import Op
+from gradviz.ops.registry import NONE, lookup, make_gradient
+from gradviz.proto import OperatorDef
 
 if TYPE_CHECKING:
     from gradviz.autodiff.explain.paths import Cut, Downstream
@@ -52,9 +55,39 @@ def _of_cut(scene: Scene, cut: Cut) -> str:
         return f"{named} passes no gradient to any input: its type is declared to have none{flat}"
     if what is not None:
         return f"{named} reads {cut.blob} as {what} (input {cut.slot}), which get no gradient"
+    argument = argument_that_gives(scene, cut)
+    if argument:
+        return f"{named} gives input {cut.slot} ({cut.blob}) a gradient only with the argument {argument}=1"
+    if any(each.name == "grad_input_indices" for each in op.proto.arg):
+        return f"the argument grad_input_indices of {named} leaves input {cut.slot} ({cut.blob}) out"
     if known is not None and known.python_rule is None and known.family != "custom":
         return f"the gradient rule of {named} gives input {cut.slot} ({cut.blob}) none"
     return f"the gradient rule of {named} answered without a gradient for input {cut.slot} ({cut.blob})"
+
+
+_ASKING = ("grad_on_weights", "grad_on_w", "is_learnable", "elementwise_affine")
+"""Arguments that ask a rule for more gradients than it gives by itself."""
+
+
+def argument_that_gives(scene: Scene, cut: Cut) -> str:
+    """The argument with which the operator's rule would give the input a gradient; empty where there is none."""
+    op = scene.op(cut.op_index)
+    known = lookup(op.type)
+    if known is None or known.python_rule is not None or not callable(known.gradient):
+        return ""
+    for name in _ASKING:
+        if any(argument.name == name for argument in op.proto.arg):
+            continue
+        definition = OperatorDef()
+        definition.CopyFrom(op.proto)
+        definition.arg.append(arg(name, 1))
+        try:
+            _, g_input = make_gradient(Op(definition), scene.g_output(cut.op_index))
+        except Exception:  # noqa: BLE001 - a rule from outside may raise anything
+            continue
+        if cut.slot < len(g_input) and g_input[cut.slot] is not None:
+            return name
+    return ""
 
 
 def _not_reached(scene: Scene, found: Downstream) -> str:

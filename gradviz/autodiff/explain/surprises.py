@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gradviz.autodiff.events import Seed, spoken
 from gradviz.autodiff.explain.coverage import coverage
+from gradviz.autodiff.explain.paths import downstream
+from gradviz.autodiff.explain.reasons import argument_that_gives
 from gradviz.autodiff.explain.scene import Scene, joined, shortened
 from gradviz.autodiff.explain.silent import silent_errors
-from gradviz.autodiff.explain.type_names import ADD_ONS, similar_types
+from gradviz.autodiff.explain.type_names import ADD_ONS, PER_EXAMPLE, similar_types
+from gradviz.autodiff.mending import edits
 from gradviz.autodiff.mending.workshop import Workshop, asks_for
 from gradviz.autodiff.targets import known_blobs, nearest
 from gradviz.autodiff.walk import collector_paused
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from gradviz.autodiff.explain.silent import Silent
     from gradviz.autodiff.remedies import Remedy
     from gradviz.autodiff.trace import Trace
+    from gradviz.proto import NetDef
 
 _MOST_OF_A_KIND = 8
 
@@ -66,12 +72,15 @@ def _all(trace: Trace, scene: Scene) -> list[TraceWarning]:
     return [
         *_unknown_ys(trace, scene),
         *_silent(scene),
+        *_names_taken(scene),
         *_test_mode(scene),
         *_lost_given(trace, scene),
         *_counted_twice(scene),
         *_softmax_of_ones(scene),
+        *_ys_that_are_no_loss(scene),
         *_zeros_added(scene),
         *_loops(scene),
+        *_no_way_back(scene),
         *_unknown_types(scene),
         *(_frozen(scene) if trace.error is None else ()),
     ]
@@ -130,7 +139,7 @@ def _lost_given(trace: Trace, scene: Scene) -> Iterator[TraceWarning]:
 def _counted_twice(scene: Scene) -> Iterator[TraceWarning]:
     """A y that another y is made of: its ones are added to what comes from above."""
     for y, given in scene.walk.ys.items():
-        if given is not None:
+        if given is not None or scene.writer(y, scene.last_version(y)) is None:
             continue
         makers = scene.generators(y, scene.last_version(y))
         above = [index for index, _ in makers if index is not None]
@@ -156,12 +165,59 @@ def _softmax_of_ones(scene: Scene) -> Iterator[TraceWarning]:
             )
 
 
+def _ys_that_are_no_loss(scene: Scene) -> Iterator[TraceWarning]:
+    """Ys from outside, and losses of each example."""
+    for y, given in scene.walk.ys.items():
+        version = scene.last_version(y)
+        writer = scene.writer(y, version)
+        if writer is None and scene.readers(y, version):
+            yield TraceWarning(
+                f"y {y} comes from outside, no op of this net makes it: nothing but {y} itself gets a gradient by it",
+                "y_from_outside",
+                blob=y,
+            )
+        elif writer is not None and given is None and scene.op(writer).type in PER_EXAMPLE:
+            yield TraceWarning(
+                f"y {y} of {scene.named(writer)} holds a loss for each example: with a gradient of ones the gradients "
+                "are those of their sum, not of their mean; AveragedLoss after it makes the mean",
+                "y_per_example",
+                writer,
+                y,
+            )
+
+
 # Gradients that are wrong.
 
 
 def _silent(scene: Scene) -> Iterator[TraceWarning]:
+    counts: Counter[str] = Counter()
     for each in silent_errors(scene):
-        yield TraceWarning(each.text, each.kind, each.op_index, each.blob, list(_apart(scene, each)))
+        counts[each.kind] += 1
+        remedies = list(_apart(scene, each)) if counts[each.kind] <= _MOST_OF_A_KIND else []
+        yield TraceWarning(each.text, each.kind, each.op_index, each.blob, remedies)
+
+
+def _names_taken(scene: Scene) -> Iterator[TraceWarning]:
+    """Gradient operators that write a blob which the net itself has: most likely its gradients of another call."""
+    walk = scene.walk
+    taken: dict[str, int] = {}
+    for number, op in enumerate(walk.recording.gradient_ops):
+        for output, made in enumerate(op.outputs):
+            name = walk.output_of(number, output)
+            if name in walk.frontier and name not in op.inputs and made not in taken:
+                taken[name] = number
+    if taken:
+        name, number = next(iter(taken.items()))
+        writer = scene.writer(name, scene.last_version(name))
+        whose = "comes from outside" if writer is None else f"is written by {scene.named(writer)}"
+        yield TraceWarning(
+            f"gradient ops write {shortened(list(taken), 6)}, which the net has as blobs of its own ({name} {whose}; "
+            f"gradient op {number} writes it anew): what stood there is lost, not added to; gradients of several "
+            "losses are built in one call, with all of them as ys",
+            "gradient_name_taken",
+            writer,
+            name,
+        )
 
 
 def _apart(scene: Scene, silent: Silent) -> Iterator[Remedy]:
@@ -226,6 +282,19 @@ def _loops(scene: Scene) -> Iterator[TraceWarning]:
                 )
 
 
+def _no_way_back(scene: Scene) -> Iterator[TraceWarning]:
+    for index, op in enumerate(scene.ops, scene.offset):
+        if op.type != "RecurrentNetwork" or scene.made(index) is None:
+            continue
+        if not any(argument.name == "backward_step_net" for argument in op.proto.arg):
+            yield TraceWarning(
+                f"{scene.named(index)} has no backward_step_net, so its gradient op is built but cannot be run: the "
+                "network was made for running forwards only",
+                "no_backward_step_net",
+                index,
+            )
+
+
 # What else is worth a word.
 
 
@@ -263,4 +332,24 @@ def _frozen(scene: Scene) -> Iterator[TraceWarning]:
         f"{len(found.frozen)} of {total} parameters get no gradient ({trained}): {'; '.join(reasons[:4])}",
         "frozen_parameters",
         blob=next(iter(found.frozen)),
+        remedies=list(_asking_for_more(scene, list(found.frozen)[:_MOST_OF_A_KIND])),
     )
+
+
+def _asking_for_more(scene: Scene, frozen: list[str]) -> Iterator[Remedy]:
+    """Arguments with which rules would give parameters their gradients."""
+    asked: set[tuple[int, str]] = set()
+    for name in frozen:
+        for cut in downstream(scene, name, 0).cuts:
+            argument = argument_that_gives(scene, cut)
+            if argument and (cut.op_index, argument) not in asked:
+                asked.add((cut.op_index, argument))
+                yield Workshop(scene).remedy(
+                    f"Set {argument}=1 in {scene.named(cut.op_index)}",
+                    f"Its rule then gives {cut.blob} a gradient too.",
+                    partial(_set_argument, index=cut.op_index, name=argument),
+                )
+
+
+def _set_argument(net: NetDef, index: int, name: str) -> None:
+    edits.set_argument(net.op[index], name, 1)

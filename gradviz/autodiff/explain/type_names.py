@@ -71,6 +71,14 @@ LOSSES = frozenset(
 )
 """Types by which one knows a net that is trained."""
 
+PER_EXAMPLE = frozenset(
+    {
+        *("LabelCrossEntropy", "CrossEntropy", "SquaredL2Distance", "L1Distance", "SigmoidCrossEntropyWithLogits"),
+        *("WeightedSigmoidCrossEntropyWithLogits", "MarginRankingCriterion", "CosineEmbeddingCriterion"),
+    }
+)
+"""Types that give a loss for each example."""
+
 CUDA_ONLY = frozenset(
     {
         *("NCCLAllreduce", "NCCLBroadcast", "NCCLReduce", "NCCLAllGather", "NCCLReduceScatter", "GetGPUMemoryUsage"),

@@ -152,6 +152,8 @@ def _fixes(shop: Workshop, index: int, definition: OperatorDef, refusal: Gradien
     blob = refusal.facts.get("blob")
     if isinstance(blob, str) and blob in op.inputs and blob in op.outputs:
         yield from _own_output(shop, index, op, op.outputs.index(blob))
+    if op.type == "SpatialBN" and not isinstance(argument, str):
+        yield from _other_mode(index, op)
     if op.type == "Cast":
         yield from _from_type(shop, index, op)
     if op.type == "RecurrentNetwork":
@@ -238,9 +240,17 @@ def _bound(shop: Workshop, index: int, op: Op, fault: Fault) -> Iterator[Fix]:
 def _add_outputs(shop: Workshop, index: int, op: Op, count: int) -> Fix:
     base = op.outputs[0] if op.outputs else (op.inputs[0] if op.inputs else op.type.lower())
     second = "mask" if op.type == "Dropout" else "extra"
-    names = [shop.fresh(f"{base}_{second}") for _ in range(count - len(op.outputs))]
+    names = [_bound_to(op, j) or shop.fresh(f"{base}_{second}") for j in range(len(op.outputs), count)]
     word = "output" if len(names) == 1 else "outputs"
     return _both(index, f"add the {word} {joined(names)}", "", lambda made: made.output.extend(names))
+
+
+def _bound_to(op: Op, j: int) -> str:
+    """The input that output `j` has to be, by the schema; empty where it may have a name of its own."""
+    known = lookup(op.type)
+    rule = known.schema.enforced if known is not None else ()
+    bound = [name for i, name in enumerate(op.inputs) if (rule(i, j) if callable(rule) else (i, j) in rule)]
+    return bound[0] if bound else ""
 
 
 def _fewer_outputs(shop: Workshop, index: int, op: Op, count: int) -> Iterator[Fix]:
@@ -288,6 +298,14 @@ def _as_integer(argument: Argument) -> int | None:
         known = {"true": 1, "false": 0}
         return known.get(text, int(text) if text.lstrip("-").isdigit() else None)
     return argument.ints[0] if len(argument.ints) == 1 else None
+
+
+def _other_mode(index: int, op: Op) -> Iterator[Fix]:
+    """Training and test mode have different numbers of outputs."""
+    testing = any(each.name == "is_test" and each.i for each in op.proto.arg)
+    value, meaning = (0, "training") if testing else (1, "test")
+    why = f"{value} means {meaning}, which goes with {len(op.outputs)} output{'' if len(op.outputs) == 1 else 's'}."
+    yield _both(index, f"set is_test={value}", why, lambda made: edits.set_argument(made, "is_test", value))
 
 
 def _from_type(shop: Workshop, index: int, op: Op) -> Iterator[Fix]:
