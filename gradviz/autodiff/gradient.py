@@ -28,15 +28,16 @@ def gradient_of(op: Any, g_output: Sequence[Any]) -> tuple[list[OperatorDef], li
         The gradient operators in order, and for each input None, a name, or a `GradientSlice`.
 
     Raises:
+        TypeError: `op` is no OperatorDef.
         GradientError: the registry refuses; `kind` says how.
     """
     asked = Op(as_operator(op))
     try:
         made, g_input = as_answer(Nest().ask(asked, [as_gradient(each) for each in g_output]))
+        return [each.to_proto() for each in made], list(g_input)
     except GradientError as error:
         if "nested" in error.facts:
             error.kind = f"{upstream_type(error.kind)}@make_gradient"
         raise
     except Exception as error:
         raise rule_raised(asked, error) from error
-    return [each.to_proto() for each in made], list(g_input)

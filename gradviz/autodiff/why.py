@@ -48,7 +48,12 @@ def why(trace: Trace, blob: str | None = None, *, op: int | None = None) -> Stor
 
     Raises:
         IndexError: there is no such operator among those that were walked.
+        TypeError: `trace` is no Trace, or `blob` no text.
     """
+    if not hasattr(trace, "recording"):
+        raise TypeError(f"a Trace is needed, not a {type(trace).__name__}: see gradviz.trace")
+    if not isinstance(blob, str | None):
+        raise TypeError(f"a blob is named by a text, not by a {type(blob).__name__}")
     with collector_paused():  # it would search the whole record of the walk again and again
         return _answer(trace, Scene.of(trace), blob, op)
 

@@ -54,6 +54,8 @@ class Session:
     """
 
     def __init__(self, trace: Trace, at: int = 0, parent: Session | None = None, label: str = "") -> None:
+        if not hasattr(trace, "state_at"):
+            raise TypeError(f"a Trace is debugged, not a {type(trace).__name__}: see gradviz.trace")
         self.trace = trace
         self.parent = parent
         self.label = label

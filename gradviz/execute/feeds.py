@@ -199,7 +199,7 @@ def _read_tensors(path: Path) -> dict[str, Any]:
                 f"feed {path}: a tensor in it has no name; write NAME={path} for a file with one tensor"
             )
         return {tensor.name: to_array(tensor) for tensor in tensors}
-    except (OSError, DecodeError, LoadError) as error:
+    except (OSError, ValueError, DecodeError, LoadError) as error:  # ValueError: a name that no file can have
         raise ExecutionError(f"feed {path}: no TensorProto or TensorProtos that can be read: {error}") from error
 
 

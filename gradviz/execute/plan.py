@@ -128,8 +128,6 @@ def as_op(op: Any) -> Op:
         return op
     from gradviz.ops.foreign import as_operator
 
-    if not hasattr(op, "SerializeToString"):
-        raise TypeError(f"an OperatorDef is wanted, not {type(op).__name__}")
     return Op(as_operator(op))
 
 

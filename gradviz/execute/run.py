@@ -187,13 +187,15 @@ class Plan:
             progress: called after each operator.
             cancel: ends the run.
         """
+        if not isinstance(feeds if feeds is not None else {}, Mapping):
+            raise TypeError(f"feeds are a mapping of names to arrays, not a {type(feeds).__name__}")
         count = len(self.ops) if until is None else self._until(until)
         stage = self.stage(backend, count)
         stage.runtime.restart(seed, _cancelled(cancel))
         going = Going(self, stage, keep, anomaly, progress)
         with np.errstate(all="ignore"):
             try:
-                going.prepare(feeds or {}, start)
+                going.prepare({} if feeds is None else feeds, start)
                 going.iterate(iterations)
             except Cancelled as error:
                 going.workspace.stopped = str(error)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from google.protobuf.message import DecodeError, EncodeError
+
 from gradviz.ops.records import GradientOp, GradientSlice
 from gradviz.proto import OperatorDef
 
@@ -12,8 +14,20 @@ if TYPE_CHECKING:
 
 
 def as_operator(message: Any) -> OperatorDef:
-    """An OperatorDef of ours from one of any generated module."""
-    return message if isinstance(message, OperatorDef) else OperatorDef.FromString(message.SerializeToString())
+    """An OperatorDef of ours from one of any generated module.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(message, OperatorDef):
+        return message
+    kind = getattr(getattr(message, "DESCRIPTOR", None), "full_name", "caffe2.OperatorDef")
+    if isinstance(message, type) or not hasattr(message, "SerializeToString") or kind != "caffe2.OperatorDef":
+        raise TypeError(f"an OperatorDef is wanted, not {type(message).__name__}")
+    try:
+        return OperatorDef.FromString(message.SerializeToString())
+    except (DecodeError, EncodeError) as error:
+        raise TypeError(f"an OperatorDef is wanted; a {type(message).__name__} is none: {error}") from error
 
 
 def as_gradient(value: Any) -> Gradient:

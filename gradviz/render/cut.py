@@ -51,6 +51,8 @@ def named(graph: Graph, name: str) -> list[str]:
     Raises:
         GradvizError: there is none; the nearest names are given.
     """
+    if not isinstance(name, str):
+        raise GradvizError(f"focus is the name of a blob, or `op 7`; not a {type(name).__name__}")
     found = [node for node, data in graph.nodes(data=True) if data["kind"] in BLOB_KINDS and data["name"] == name]
     words = name.rsplit(" ", 1)
     if not found and len(words) == 2 and words[1].isdecimal():
