@@ -10,7 +10,7 @@ from gradviz.tui.app import GradvizApp
 from .nets import app
 
 KEYS = [
-    *"nNoOsSfFcCbztpm",
+    *"nNoOsSfFcCbztp",
     *("space", "left", "right", "home", "end", "up", "down", "plus", "minus", "tab", "shift+tab", "asterisk"),
     *("number_sign", "pageup", "pagedown", "1", "2", "5", "0", "i", "u"),
     *("alt+1", "alt+2", "alt+3", "alt+4", "alt+5", "alt+6", "escape"),

@@ -81,7 +81,7 @@ class Sides(LinePane):
     def rows(self, width: int) -> list[Row]:
         if self.one is None or self.other is None:
             return []
-        key, side = _widths(width)
+        key, side = _widths(width - 1)  # the list below keeps a column for its bar
         heads = [self._head(moment, name) for moment, name in zip((self.one, self.other), self.labels, strict=True)]
         tells = [
             [(words.prose(moment.trace.events[moment.position].sentence()), "")] for moment in (self.one, self.other)
