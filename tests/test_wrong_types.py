@@ -1,4 +1,4 @@
-"""The public functions, given what they are not for: TypeError or an error of gradviz, with a word of what is wanted."""
+"""The public functions, given what they are not for: TypeError or an error of gradviz, saying what is wanted."""
 
 import numpy as np
 import pytest
