@@ -44,15 +44,16 @@ def as_feed(name: str, value: Any) -> Any:
     Raises:
         ExecutionError: Caffe2 has no such dtype, or lists are ragged.
     """
+    if isinstance(value, np.ndarray | np.generic):
+        return _checked(name, np.array(value))  # a copy
+
     from gradviz.proto import TensorProto
 
     if isinstance(value, TensorProto):
         from gradviz.nets.tensors import to_array
 
         return to_array(value)
-    if isinstance(value, np.ndarray | np.generic):
-        value = np.array(value)  # a copy
-    elif isinstance(value, int | float | list | tuple | bytes):
+    if isinstance(value, int | float | list | tuple | bytes):
         value = _from_python(name, value)
     elif hasattr(value, "__array__") and not hasattr(value, "get"):
         value = np.array(np.asarray(value))
@@ -79,7 +80,7 @@ def _checked(name: str, value: Any) -> Any:
         raise ExecutionError(
             f"feed {name} is {value.dtype}, which no tensor of Caffe2 is; cast it to one of {', '.join(DTYPES[:-1])}"
         )
-    return value.astype(value.dtype.newbyteorder("="), copy=False)
+    return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
 
 
 def parse_feeds(texts: Iterable[str], seed: int = 0) -> dict[str, Any]:

@@ -179,7 +179,6 @@ class Going:
         stage.want(None if self.keep_last else kept)
         self._outputs = stage.outputs(kept)
         self._tracks = kept is not None
-        self._frees = self._tracks and not self.keep_last
 
     # Before the first operator.
 
@@ -253,44 +252,49 @@ class Going:
             OpError: an operator failed.
             Cancelled: the run was called off.
         """
-        workspace, frame = self.workspace, self.stage.frame
+        workspace = self.workspace
         for iteration in range(iterations):
-            workspace._begin(dict(frame.values()))
-            if workspace._keep is not None:
-                workspace._memory += [(name, *owner_of(value)) for name, value in frame.values()]
+            values = dict(self.stage.frame.values())
+            workspace._begin(values)
+            if self._tracks:
+                workspace._memory += [(name, *owner_of(value)) for name, value in values.items()]
             if not self._iterate_once(iteration, iterations):
                 break
         if self.keep_last:
             self._keep_last()
 
     def _iterate_once(self, iteration: int, iterations: int) -> bool:
-        links, index = self.stage.links, 0
+        """Run all operators; False where an anomaly ends the run."""
+        links, runtime, index = self.stage.links, self.stage.runtime, 0
+        frees = self.stage.frees if self._tracks and not self.keep_last else None
         try:
             for index, link in enumerate(links):
-                if not self._run_one(index, link, iteration == iterations - 1):
-                    return False
+                if runtime.cancelled is not None and runtime.cancelled():
+                    raise Cancelled(f"cancelled before op {index} {link.bound.op.type}")
+                if self.anomaly or link.elsewhere:
+                    if not self._run_watched(index, link):
+                        return False
+                else:
+                    link.run(runtime)
+                    self._record(index)
+                if frees is not None and frees[index]:
+                    self._free(frees[index], iteration == iterations - 1)
                 if self.progress is not None:
                     self.progress(iteration * len(links) + index + 1, iterations * len(links), link.bound.op)
         except OpError as error:
             raise error.inside(index, links[index].bound.op) from error.__cause__
         return True
 
-    def _run_one(self, index: int, link: Link, last: bool) -> bool:
-        """Run one operator, keep what is to be kept, free what nobody needs; False after an anomaly."""
+    def _run_watched(self, index: int, link: Link) -> bool:
+        """Run an operator that may write elsewhere, or make an anomaly: False then."""
         runtime = self.stage.runtime
-        if runtime.cancelled is not None and runtime.cancelled():
-            raise Cancelled(f"cancelled before op {index} {link.bound.op.type}")
         before = self._holdings() if link.elsewhere else None
         good = self.anomaly and not any(is_bad(runtime.backend.xp, slot.value) for slot in link.inputs)
         link.run(runtime)
         self._record(index)
         if before is not None:
             self._record_hidden(index, link, before)
-        if good and self._is_anomaly(index, link):
-            return False
-        if self._frees:
-            self._free(index, last)
-        return True
+        return not (good and self._is_anomaly(index, link))
 
     def _record(self, index: int) -> None:
         workspace, tracks = self.workspace, self._tracks
@@ -324,8 +328,8 @@ class Going:
             self.workspace.stopped = f"op {index} {failure(op, reason)}"
         return bool(bad)
 
-    def _free(self, index: int, last: bool) -> None:
-        for name, slot, lasting in self.stage.frees[index]:
+    def _free(self, freed: Iterable[tuple[str, AnySlot, bool]], last: bool) -> None:
+        for name, slot, lasting in freed:
             if last or not lasting:
                 slot.value = MISSING
                 self.workspace._memory.append((name, 0, 0))

@@ -90,6 +90,8 @@ def idle_feeds(feeds: Iterable[str], read: Iterable[str], given: Iterable[Any]) 
         given: gradients that were given for ys: None, names, or slices.
     """
     wanted = dict.fromkeys(read)
+    if wanted.keys() >= set(feeds):
+        return []
     for each in given:
         wanted.update(dict.fromkeys(each if isinstance(each, GradientSlice) else [each]))
     return [_idle(name, [str(each) for each in wanted]) for name in feeds if name not in wanted]

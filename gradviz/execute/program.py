@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,6 +120,9 @@ class ScopedContext(Context):
         return dict(frame.values())
 
 
+_value_of = attrgetter("value")
+
+
 class Link:
     """An operator tied to the slots of a frame.
 
@@ -154,11 +158,10 @@ class Link:
             OpError: the operator failed.
             Cancelled: the run was called off while a nested net ran.
         """
-        read = [slot.value for slot in self.inputs]
         try:
             if self._context is not None:
                 self._context.frame = self._frame
-            made = self._call(*read)
+            made = self._call(*map(_value_of, self.inputs))
             if type(made) is np.ndarray and self._count == 1 and not runtime.widen:  # as most do
                 self.outputs[0].value = made
                 return
@@ -169,13 +172,16 @@ class Link:
             if len(made) != self._count:
                 made = self._trimmed(made)
             if runtime.widen:
-                made = _widened(self.bound.op.type, read, made, runtime)
+                made = _widened(self.bound.op.type, self._read(), made, runtime)
             for slot, value in zip(self.outputs, made, strict=True):
                 slot.value = value if type(value) is np.ndarray else _settled(value, runtime.backend)
         except Cancelled:
             raise
         except Exception as error:  # kernels come from anywhere, and raise what NumPy, CuPy and others raise
-            raise told(self.bound.op, read, error) from error
+            raise told(self.bound.op, self._read(), error) from error
+
+    def _read(self) -> list[Any]:
+        return [slot.value for slot in self.inputs]
 
     def _trimmed(self, made: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(made) < self._count:

@@ -76,6 +76,8 @@ def as_matrix(x: Any, axis: int) -> Any:
     Raises:
         ValueError: there is no such axis.
     """
+    if x.ndim == 2 and axis == 1:
+        return x
     axis = axis_of(axis, x.ndim)
     return x.reshape(prod(x.shape[:axis]), prod(x.shape[axis:]))
 

@@ -34,8 +34,9 @@ def only(*dtypes: str, at: Sequence[int] | None = None) -> Callable[[Kernel], Ke
         def guarded(xp: Any, *inputs: Any, **keywords: Any) -> Any:
             concerned = inputs if at is None else [inputs[i] for i in at if i < len(inputs)]
             expect(names, *concerned)
-            for other in concerned[1:]:
-                require_same_dtype(concerned[0], other)
+            if len(dtypes) > 1:
+                for other in concerned[1:]:
+                    require_same_dtype(concerned[0], other)
             return kernel(xp, *inputs, **keywords)
 
         return guarded

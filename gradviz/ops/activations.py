@@ -345,8 +345,10 @@ def softmax(xp: Any, x: Array, *, axis: int = 1) -> Array:
     rows = as_matrix(x, axis)
     if rows.size == 0:
         return xp.zeros_like(x)
-    powers = xp.exp(rows - xp.max(rows, axis=1, keepdims=True))
-    return (powers / xp.sum(powers, axis=1, keepdims=True)).reshape(x.shape)
+    powers = rows - rows.max(axis=1, keepdims=True)
+    xp.exp(powers, out=powers)
+    powers /= powers.sum(axis=1, keepdims=True)
+    return powers.reshape(x.shape)
 
 
 @kernel("SoftmaxGradient")
@@ -354,7 +356,9 @@ def softmax(xp: Any, x: Array, *, axis: int = 1) -> Array:
 def softmax_gradient(xp: Any, y: Array, dy: Array, *, axis: int = 1) -> Array:
     require_same_shape(y, dy)
     rows, grads = as_matrix(y, axis), as_matrix(dy, axis)
-    return (rows * (grads - xp.sum(rows * grads, axis=1, keepdims=True))).reshape(y.shape)
+    dx = grads - (rows * grads).sum(axis=1, keepdims=True)
+    dx *= rows
+    return dx.reshape(y.shape)
 
 
 @kernel("Glu")

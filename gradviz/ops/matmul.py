@@ -80,6 +80,8 @@ operator("FCTransposedGradient", inputs=3, outputs=(2, 3))
 
 def _fold(x: Any, axis: int) -> Any:
     """`x` as a matrix: the dimensions before `axis` are its rows, the rest its columns."""
+    if x.ndim == 2 and axis == 1:
+        return x
     at = axis_of(axis, x.ndim)
     return x.reshape(math.prod(x.shape[:at]), math.prod(x.shape[at:]))
 
@@ -89,16 +91,15 @@ def _affine(xp: Any, x: Any, weights: Any, bias: Any, axis: int, turned: bool) -
 
     Y keeps the dimensions of X before `axis`.
     """
-    require(bias.ndim == 1, f"the bias has {bias.ndim} dimensions where one is wanted")
     rows = _fold(x, axis)
     size_in, size_out = weights.shape[::-1] if turned else weights.shape
-    require(
-        rows.shape[1] == size_in and size_out == bias.size,
-        f"sizes do not fit: X has {rows.shape[1]} columns, W takes {size_in} and gives {size_out}, "
-        f"the bias has {bias.size}",
-    )
+    if rows.shape[1] != size_in or bias.shape != (size_out,):
+        raise ValueError(
+            f"sizes do not fit: X has {rows.shape[1]} columns, W takes {size_in} and gives {size_out}, "
+            f"the bias has the shape {bias.shape}"
+        )
     y = _product_with_bias(xp, rows, weights, bias, turned)
-    return y.reshape(*x.shape[: axis_of(axis, x.ndim)], bias.size)
+    return y if rows is x else y.reshape(*x.shape[: axis_of(axis, x.ndim)], bias.size)
 
 
 def _product_with_bias(xp: Any, rows: Any, weights: Any, bias: Any, turned: bool) -> Any:
@@ -130,11 +131,11 @@ def _affine_gradient(x: Any, weights: Any, dy: Any, axis: int, with_x: bool) -> 
     `weights` are inputs times outputs, as in `_affine`.
     """
     rows = _fold(x, axis)
-    require(
-        rows.shape[1] == weights.shape[0] and dy.size == rows.shape[0] * weights.shape[1],
-        f"sizes do not fit: X has {rows.shape[1]} columns, W takes {weights.shape[0]} and gives {weights.shape[1]}, "
-        f"dY has {dy.size} elements for {rows.shape[0]} rows",
-    )
+    if rows.shape[1] != weights.shape[0] or dy.size != rows.shape[0] * weights.shape[1]:
+        raise ValueError(
+            f"sizes do not fit: X has {rows.shape[1]} columns, W takes {weights.shape[0]} and gives "
+            f"{weights.shape[1]}, dY has {dy.size} elements for {rows.shape[0]} rows"
+        )
     dy = dy.reshape(rows.shape[0], weights.shape[1])
     return rows, dy, dy.sum(axis=0), (dy @ weights.T).reshape(x.shape) if with_x else None
 

@@ -432,14 +432,16 @@ def colwise_max_gradient(xp: Any, x: Array, y: Array, dy: Array) -> Array:
 @only("float32")
 def sum_elements(xp: Any, x: Array, *, average: bool = False) -> Array:
     """A number of rank 0; the average of nothing is 0."""
-    return xp.sum(x).reshape(()) / (max(1, x.size) if average else 1)
+    return x.sum().reshape(()) / (max(1, x.size) if average else 1)
 
 
 @kernel("SumElementsGradient")
 @only("float32")
 def sum_elements_gradient(xp: Any, x: Array, dy: Array, *, average: bool = False) -> Array:
     require(dy.size == 1, "the gradient must be a single number")
-    return xp.broadcast_to(dy.reshape(()) / (max(1, x.size) if average else 1), x.shape).copy()
+    dx = xp.empty(x.shape, dy.dtype)
+    dx[...] = dy.reshape(()) / (max(1, x.size) if average else 1)
+    return dx
 
 
 @kernel("SumElementsInt")
