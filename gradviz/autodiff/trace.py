@@ -339,10 +339,13 @@ def trace(
 
     Raises:
         TypeError: ys is neither list nor dict, or a key is not text.
+        ValueError: `skip` is negative.
         GradientError: with `strict`, what stopped the walk.
     """
     from gradviz.autodiff.targets import choose
 
+    if skip < 0:
+        raise ValueError(f"skip counts operators from the start of the net, so it can't be {skip}")
     opened = as_model(model)
     chosen, how = choose(opened.net, ys, skip)
     names: dict[str, str] = {}

@@ -115,7 +115,8 @@ class Walk:
             self._play()
             self._check_stop_gradients()
             self._seed()
-            yield len(events)
+            if events:  # else there is nothing to pause for: no operator and no y
+                yield len(events)
             for op_index in range(len(self.ops) - 1, -1, -1):
                 self._visit(op_index)
                 yield len(events)

@@ -314,8 +314,10 @@ def _about_op(scene: Scene, index: int) -> Story:
     op = scene.op(index)
     lines = [scene.play(index).sentence()]
     if not scene.visited(index):
-        assert scene.error is not None
-        lines.append(f"The walk stopped before it came to {scene.named(index)}: {scene.error}")
+        if scene.error is None:
+            lines.append(f"The walk has not come to {scene.named(index)} yet.")
+        else:
+            lines.append(f"The walk stopped before it came to {scene.named(index)}: {scene.error}")
     elif not scene.entered(index):
         lines += _skipped(scene, index)
     else:

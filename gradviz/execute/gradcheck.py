@@ -270,9 +270,14 @@ class _Function:
     def _weight(self, y: Any, given: Any) -> Any:
         if given is None:
             return np.ones(y.shape)
-        if isinstance(given, GradientSlice):
-            return dense(self.start[given.indices], self.start[given.values], y.shape)
-        return np.asarray(self.start.get(given, self.after.get(given)), np.float64).reshape(y.shape)
+        try:
+            if isinstance(given, GradientSlice):
+                return dense(self.start[given.indices], self.start[given.values], y.shape)
+            return np.asarray(self.start.get(given, self.after.get(given)), np.float64).reshape(y.shape)
+        except (LookupError, TypeError, ValueError) as error:
+            raise ExecutionError(
+                f"the given gradient {given} does not fit a value of shape {y.shape}: {error}"
+            ) from error
 
     def _writes(self, blob: str) -> list[int]:
         """The forward operators that write a blob, once for each write."""

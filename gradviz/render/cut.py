@@ -73,7 +73,9 @@ def neighbourhood(graph: Graph, nodes: Iterable[str], hops: int) -> Graph:
     """
     near = set(nodes)
     rim = set(near)
-    for _ in range(2 * max(hops, 0)):
+    left = 2 * hops
+    while rim and left > 0:
+        left -= 1
         rim = {other for node in rim for other in (*graph.predecessors(node), *graph.successors(node))} - near
         near |= rim
     return _only(graph, near)

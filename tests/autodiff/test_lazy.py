@@ -1,5 +1,6 @@
 """Lazy walks: the first events at once, the rest when it is asked for."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,3 +39,19 @@ def test_a_failure_before_the_first_visit_ends_it_at_once():
     trace = gradviz.trace(net_of("StopGradient x -> y"), ["y"], lazy=True)
     assert trace.finished
     assert trace.error.kind == "stop_gradient_orphan"
+
+
+def test_a_walk_with_nothing_to_do_is_finished_at_once():
+    trace = gradviz.trace(gradviz.proto.NetDef(name="empty"), lazy=True)
+    assert trace.finished
+    assert [event.kind for event in trace.events] == ["finish"]
+
+
+def test_why_of_an_operator_that_is_yet_to_come():
+    trace = gradviz.trace(net_of(*SHARED_WEIGHTS), ["loss"], lazy=True)
+    assert "has not come to" in str(gradviz.why(trace, op=1))
+
+
+def test_operators_cannot_be_skipped_from_the_end():
+    with pytest.raises(ValueError, match="skip"):
+        gradviz.trace(net_of(*SHARED_WEIGHTS), ["loss"], skip=-1)

@@ -201,3 +201,11 @@ def test_without_gradients_there_is_nothing_to_check():
     net.add("MergeDim", "x", "y")
     with pytest.raises(ExecutionError, match="no gradients were built"):
         check_gradients(net.net, {"x": np.ones((1, 1, 2), np.float32)})
+
+
+def test_a_given_gradient_of_another_shape_is_refused():
+    net = NetBuilder("net")
+    net.add("ConstantFill", "x", "y")
+    feeds = {"x": np.ones((2, 3), np.float32), "g": np.ones(1, np.float32)}
+    with pytest.raises(ExecutionError, match="the given gradient g does not fit a value of shape"):
+        check_gradients(net.net, feeds, {"y": "g"})

@@ -75,3 +75,8 @@ def test_the_whole_graph_stays_as_it_is() -> None:
     cut(whole, focus="loss", hops=1, fold=1)
     assert (whole.number_of_nodes(), whole.number_of_edges()) == before
     assert "more" not in whole.nodes["op_0"]
+
+
+def test_hops_beyond_the_ends_of_the_net_are_all_of_it() -> None:
+    whole, far = graph_at(nets.mlp()), graph_at(nets.mlp(), focus="y", hops=10**30)
+    assert names(far) == names(whole)
