@@ -28,6 +28,9 @@ _SOME = 1000
 VERSION = 1
 """Version of the format; files of another are left alone."""
 
+_UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What reading a file raises that somebody else wrote, or that was cut short."""
+
 
 @dataclass(frozen=True, slots=True)
 class Saved:
@@ -101,7 +104,7 @@ def _recent(path: Path) -> Recent | None:
         file, chosen = Path(str(found["path"])), str(found.get("chosen_net", ""))
         place = int(found["position"]), len(found["breakpoints"])
         return Recent(str(found["net"]), file, chosen, *place, path.stat().st_mtime)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except _UNREADABLE:
         return None
 
 
@@ -122,7 +125,7 @@ def load(model: Model) -> Saved | None:
     try:
         found = json.loads(path_of(model).read_text("utf-8"))
         return _saved(found) if found["version"] == VERSION else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, GradvizError):
+    except (*_UNREADABLE, GradvizError):
         return None
 
 
@@ -194,7 +197,7 @@ def _document(session: Session) -> dict[str, Any]:
 
 def _saved(found: dict[str, Any]) -> Saved:
     ys = {str(name): GradientSlice(*g) if isinstance(g, list) else g for name, g in found["ys"]}
-    if any(not isinstance(g, str | None) and not isinstance(g, GradientSlice) for g in ys.values()):
+    if not all(map(_is_gradient, ys.values())):
         raise ValueError("a gradient is a name, a slice or nothing")
     return Saved(
         ys=ys,
@@ -204,6 +207,12 @@ def _saved(found: dict[str, Any]) -> Saved:
         breakpoints=tuple(_breakpoint(each) for each in found["breakpoints"]),
         watches=tuple(Watch(str(each["blob"]), bool(each["enabled"])) for each in found["watches"]),
     )
+
+
+def _is_gradient(found: Any) -> bool:
+    if isinstance(found, GradientSlice):
+        return isinstance(found.indices, str) and isinstance(found.values, str)
+    return isinstance(found, str | None)
 
 
 def _breakpoint(found: dict[str, Any]) -> Breakpoint:

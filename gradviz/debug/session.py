@@ -241,6 +241,8 @@ class Session:
 
     def toggle(self, breakpoint: Breakpoint) -> bool:
         """Set a breakpoint, or remove the one that is there already; whether it is set now."""
+        if not isinstance(breakpoint, Breakpoint):
+            raise TypeError(f"a Breakpoint is needed (see `parse`), not a {type(breakpoint).__name__}")
         for each in self.breakpoints:
             if each.key == breakpoint.key:
                 self.breakpoints.remove(each)
@@ -250,6 +252,8 @@ class Session:
 
     def watch(self, blob: str) -> bool:
         """Watch a blob, or stop watching it; whether it is watched now."""
+        if not isinstance(blob, str):
+            raise TypeError(f"a blob is watched by its name, not by a {type(blob).__name__}")
         for each in self.watches:
             if each.blob == blob:
                 self.watches.remove(each)

@@ -62,7 +62,12 @@ def test_the_cursor_stays_where_the_walk_is_another_one():
         '{"version": 2}',
         '{"version": 1}',
         json.dumps({**WHOLE, "ys": [["y", 3]]}),
+        json.dumps({**WHOLE, "ys": [["y", [["i"], ["v"]]]]}),
         json.dumps({**WHOLE, "position": "x"}),
+        '{"version": 1, "ys": [], "chosen": "", "position": 1e999, "events": 1, "breakpoints": [], "watches": []}',
+        json.dumps({**WHOLE, "events": {}}),
+        "[" * 100_000,
+        "\\ud800",
         json.dumps({**WHOLE, "breakpoints": [{"kind": "no", "value": ""}]}),
     ],
 )
@@ -71,6 +76,7 @@ def test_a_broken_file_is_as_good_as_none(text):
     path = saved.save(session)
     path.write_text(text)
     assert saved.load(session.trace.model) is None
+    assert saved.recent() == []
 
 
 def test_the_same_file_unbroken_is_read():

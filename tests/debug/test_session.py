@@ -185,3 +185,15 @@ def test_any_row_of_verbs_leaves_the_state_of_a_jump(case, verbs):
         forward = verb in ("step", "step_phase", "step_op", "out")
         assert session.position >= before if forward else session.position <= before
         assert session.state == session.trace.state_at(session.position)
+
+
+def test_what_is_no_breakpoint_and_no_name_is_refused_at_once():
+    session = Session(gradviz.trace(net_of(*SHARED_WEIGHTS), ["loss"]))
+    for odd in ("type:FC", 3, None, ["x"]):
+        with pytest.raises(TypeError, match="a Breakpoint is needed"):
+            session.toggle(odd)
+    for odd in (3, None, ["x"]):
+        with pytest.raises(TypeError, match="by its name"):
+            session.watch(odd)
+    assert not session.breakpoints
+    assert not session.watches
