@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from gradviz.autodiff import Trace
     from gradviz.execute import Workspace
+    from gradviz.render.differing import Diff
     from gradviz.render.files import Exported
     from gradviz.render.graph import Graph
 
-__all__ = ["dot", "export", "graph_at", "report", "svg"]
+__all__ = ["diff", "dot", "export", "graph_at", "report", "svg"]
 
 
 def graph_at(source: Any, at: int | str | None = None, **cut: Any) -> Graph:
@@ -91,3 +92,24 @@ def report(trace: Trace, path: str | Path, *, workspace: Workspace | None = None
     from gradviz.render.page.page import write
 
     return write(trace, path, workspace, **options)
+
+
+def diff(a: Any, b: Any, *, at_a: int | str | None = None, at_b: int | str | None = None, ys: Any = None) -> Diff:
+    """What differs between two nets, and between the gradients they get.
+
+    Args:
+        a: a Trace, or a Model or NetDef, which is walked first.
+        b: likewise; it may be the same walk at another event.
+        at_a: the event of the first: its number (negative: from the end), `last` or `error`; None is the last.
+        at_b: the event of the second.
+        ys: what gradients are asked of where nets are given, as for `gradviz.trace`.
+
+    Returns:
+        The differences: `.same`, `.text()`, `.as_json()`, `.graph()`, `.dot()`, `.svg()`, `.save(path)`.
+
+    Raises:
+        GradvizError: there is no such event.
+    """
+    from gradviz.render.differing import diff as compare
+
+    return compare(a, b, at_a=at_a, at_b=at_b, ys=ys)

@@ -110,7 +110,7 @@ def export(
     looks = {"rankdir": rankdir, "dark": dark, "legend": legend}
     drawing = drawing or Drawing()
     if format in PICTURES:
-        return _picture(graph, target, format, looks, drawing)
+        return write_picture(graph, target, format, looks, drawing)
     if format == "html":
         from gradviz.render.html import html_of
 
@@ -158,7 +158,12 @@ def net_at(source: Any, at: int | str | None = None) -> NetDef:
     return made
 
 
-def _picture(graph: Graph, target: Path, format: str, looks: dict[str, Any], drawing: Drawing) -> Exported:
+def write_picture(graph: Graph, target: Path, format: str, looks: dict[str, Any], drawing: Drawing) -> Exported:
+    """Draw a graph into a file; DOT text beside it where nothing on the machine draws.
+
+    Raises:
+        GradvizError: it would be too large, it cannot be drawn, or the file cannot be written.
+    """
     from gradviz.render.dotform import dot_of
 
     count = graph.number_of_nodes()

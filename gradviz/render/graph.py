@@ -236,12 +236,13 @@ def device_of(proto: OperatorDef) -> str:
 
 def arguments_of(proto: OperatorDef) -> str:
     """The arguments in one line; nested nets and tensors by what they are."""
-    return ", ".join(f"{name}={_argument(value)}" for name, value in values(proto).items())
+    return ", ".join(f"{name}={argument_of(value)}" for name, value in values(proto).items())
 
 
-def _argument(value: Any) -> str:
+def argument_of(value: Any) -> str:
+    """The value of an argument as a label says it."""
     if isinstance(value, list):
-        shown = ", ".join(_argument(each) for each in value[:8])
+        shown = ", ".join(argument_of(each) for each in value[:8])
         return f"[{shown}{', …' if len(value) > 8 else ''}]"
     if isinstance(value, NetDef):
         return f"net of {len(value.op)} ops"

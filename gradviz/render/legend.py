@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.render.style import GLYPHS, WORDS
+from gradviz.render.style import CHANGES, GLYPHS, WORDS
 
 if TYPE_CHECKING:
     from gradviz.render.graph import Graph
@@ -64,6 +64,14 @@ def _shapes(graph: Graph, palette: Palette) -> list[Entry]:
     ):
         if state in states:
             entries.append((GLYPHS[state], fill, line, _STATES.get(state, WORDS.get(state, state))))
+    changes = {data.get("change", "") for _, data in graph.nodes(data=True)}
+    for names, fill, line, meaning in (
+        ({"added"}, palette.empty, palette.text, "only in the second; thick line"),
+        ({"removed"}, palette.empty, palette.failed[1], "only in the first; dotted"),
+        ({"changed", "renamed"}, palette.current, palette.text, "in both, and not alike"),
+    ):
+        if names & changes:
+            entries.append((CHANGES[min(names)], fill, line, meaning))
     return entries
 
 

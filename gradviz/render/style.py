@@ -13,17 +13,23 @@
 | half of a sparse gradient | dotted ellipse | sparse indices, sparse values |
 | current, failed | thick line; an operator that failed is an octagon | ► ×  failed |
 | skipped, stopped | dashed box; box with two lines | – skipped, ■ gradient stops here |
+| in comparisons: added | thick line | + |
+| removed | empty, dotted line | − |
+| changed, renamed | filled as what is current is | ~ and what differs |
 
 Only glyphs that common fonts have are used, because PNGs are drawn with the fonts that come with the program.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 GLYPHS = {"waiting": "·", "current": "►", "done": "√", "skipped": "–", "stopped": "■", "failed": "×"}
 """A glyph for each state of an operator."""
+
+CHANGES = {"added": "+", "removed": "−", "changed": "~", "renamed": "~"}
+"""A glyph for each kind of change, where two nets are compared."""
 
 WORDS = {"skipped": "skipped", "stopped": "gradient stops here", "failed": "failed"}
 """A word for the states that a glyph alone would not tell."""
@@ -108,7 +114,13 @@ class Look:
 
 def look_of(data: dict[str, Any], palette: Palette) -> Look:
     """The look of a node from its attributes."""
-    return _operator(data, palette) if "type" in data else _blob(data, palette)
+    look = _operator(data, palette) if "type" in data else _blob(data, palette)
+    change = data.get("change", "")
+    if change == "removed":
+        return replace(look, fill=palette.empty, line=palette.failed[1], dashes="dotted", width=1.6, faded=True)
+    if change == "added":
+        return replace(look, width=3.0)
+    return replace(look, fill=palette.current) if change else look
 
 
 def _operator(data: dict[str, Any], palette: Palette) -> Look:
@@ -167,6 +179,14 @@ class Line:
 
 def line_of(data: dict[str, Any], palette: Palette) -> Line:
     """The look of an edge from its attributes."""
+    line = _line(data, palette)
+    change = data.get("change", "")
+    if change == "removed":
+        return replace(line, colour=palette.failed[1], dashes="dotted", width=1.4)
+    return replace(line, width=line.width + 1.4) if change == "added" else line
+
+
+def _line(data: dict[str, Any], palette: Palette) -> Line:
     kind = data["kind"]
     if kind == "accumulation":
         return Line(palette.summing[1], "dotted" if data["sparse"] else "dashed", 2.0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.autodiff.events import versioned
 from gradviz.render.escape import label, shortened, visible
-from gradviz.render.style import GLYPHS, WORDS
+from gradviz.render.style import CHANGES, GLYPHS, WORDS
 
 if TYPE_CHECKING:
     from gradviz.render.graph import Graph
@@ -19,10 +19,12 @@ def heading(data: dict[str, Any], *, ticks: bool = True) -> str:
         data: attributes of the node.
         ticks: whether operators that are done get a tick; when all are, it goes without saying.
     """
+    change = CHANGES.get(data.get("change", ""), "")
     if "type" not in data:
-        return (GLYPHS["current"] + " " if data["state"] == "current" else "") + blob_name(data)
+        glyph = change or (GLYPHS["current"] if data["state"] == "current" else "")
+        return (glyph + " " if glyph else "") + blob_name(data)
     unsaid = data["state"] == "done" and (data["part"] == "gradient" or not ticks)
-    glyph = "" if unsaid else GLYPHS.get(data["state"], "")
+    glyph = change or ("" if unsaid else GLYPHS.get(data["state"], ""))
     summing = "Σ" if data["kind"] == "sum" else ""
     return " ".join(each for each in (glyph, summing, label(data["type"])) if each)
 
@@ -38,9 +40,14 @@ def blob_name(data: dict[str, Any], most: int = 40) -> str:
     return name if data["part"] == "gradient" and not data["several"] else versioned(name, data["version"])
 
 
+_MOST_CHANGES = 3
+
+
 def notes(data: dict[str, Any]) -> list[str]:
     """The small lines below."""
     found = _operator_notes(data) if "type" in data else _blob_notes(data)
+    if data.get("changes"):
+        found += [label(each, 36) for each in data["changes"].split("\n")[:_MOST_CHANGES]]
     if data.get("more"):
         found.append(f"… {data['more']} more")
     return found
@@ -78,15 +85,17 @@ def _blob_notes(data: dict[str, Any]) -> list[str]:
 
 def tooltip(data: dict[str, Any]) -> str:
     """Everything about a node in a few lines, with names in full."""
-    if "type" in data:
-        return "\n".join(_operator_tooltip(data))
+    changes = [data["change"], *map(visible, data["changes"].split("\n"))] if data.get("change") else []
+    return "\n".join([*(_operator_tooltip if "type" in data else _blob_tooltip)(data), *filter(None, changes)])
+
+
+def _blob_tooltip(data: dict[str, Any]) -> list[str]:
     lines = [visible(data["name"]) or "(empty name)", f"version {data['version']}", data["role"]]
     if data["shape"]:
         lines.append(f"shape {data['shape']}")
     if data["in_place"]:
         lines.append("written in place")
-    lines += [note for note in _blob_notes(data) if note != data["shape"]]
-    return "\n".join(lines)
+    return lines + [note for note in _blob_notes(data) if note != data["shape"]]
 
 
 def _operator_tooltip(data: dict[str, Any]) -> list[str]:

@@ -31,7 +31,7 @@ _SCRIPTS = ("walk.js", "list.js", "here.js", "panes.js", "main.js")
 _PACKED_ABOVE = 400_000
 """Longer JSON is deflated; shorter stays readable."""
 
-PICTURE_NODES = 400
+PICTURE_NODES = 800
 """Larger nets go without a picture of the whole; the neighbourhood of the event is always drawn."""
 
 _MOST_WARNINGS = 40
