@@ -34,7 +34,9 @@ from gradviz.errors import GradvizError
     metavar="WHAT",
     help="Values for the Values screen, as `gradviz run` takes them; repeatable.",
 )
-@click.option("--seed", default=0, show_default=True, help="For feeds that are given by their shape.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="For feeds that are given by their shape."
+)
 def open_command(
     model: str | None,
     init: str | None,

@@ -23,7 +23,13 @@ from gradviz.cli.talk import say
     help="Run the net with these values, as `gradviz run` takes them, and put the figures into the page; repeatable.",
 )
 @click.option("--run", "wants_values", is_flag=True, help="Run the net though nothing is fed.")
-@click.option("--seed", default=0, show_default=True, help="For feeds given by their shape, and for random operators.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="For feeds given by their shape, and for random operators.",
+)
 def report_command(
     model: str,
     init: str | None,

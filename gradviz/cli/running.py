@@ -37,7 +37,13 @@ if TYPE_CHECKING:
     help="A value: a file (.npz, or tensors in .pb), `name=file.npy`, or `name=8x1x28x28[:dtype]`, which --seed "
     "fills; repeatable.",
 )
-@click.option("--seed", default=0, show_default=True, help="For feeds given by their shape, and for random operators.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="For feeds given by their shape, and for random operators.",
+)
 @click.option("--no-gradients", is_flag=True, help="Run the net as it is.")
 @click.option("--backend", type=click.Choice(["numpy", "cupy"]), default="numpy", show_default=True)
 @click.option("--iterations", type=click.IntRange(1), default=1, show_default=True, help="How often to run the net.")

@@ -20,6 +20,7 @@ PROGRAMS = (OWN, SYSTEM)
 FORMATS = {OWN: frozenset({"svg", "png"}), SYSTEM: frozenset({"svg", "png", "pdf"})}
 ENGINES = ("dot", "neato", "fdp", "sfdp", "circo", "twopi", "osage", "patchwork")
 SECONDS = 120.0
+_DAYS = 1e6
 MAX_NODES = 1500
 
 _PNG_INCHES = 125
@@ -103,10 +104,12 @@ def draw(source: str, format: str, how: Drawing | None = None) -> bytes:
     how = how or Drawing()
     if how.engine not in ENGINES:
         raise GradvizError(f"there is no layout engine {how.engine!r}: take one of {', '.join(ENGINES)}")
+    if not how.seconds > 0:  # NaN is not, either
+        raise GradvizError(f"seconds must be more than 0, not {how.seconds:g}")
     command = [program_for(format, how.program), f"-K{how.engine}", f"-T{format}", "-q2"]
     if format == "png":
         command.append(f"-Gsize={_PNG_INCHES},{_PNG_INCHES}")
-    return _run(command, source.encode("utf-8", "replace"), format, how.seconds)
+    return _run(command, source.encode("utf-8", "replace"), format, min(how.seconds, _DAYS))
 
 
 def _run(command: list[str], source: bytes, format: str, seconds: float) -> bytes:
