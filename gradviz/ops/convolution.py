@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.ops import _correlate
 from gradviz.ops._checks import require
+from gradviz.ops._planes import totals
 from gradviz.ops._windows import channels_first, channels_last, gather, padded, scatter, transposed_windows, windows
 from gradviz.ops.arguments import arg
 from gradviz.ops.dtypes import expect
@@ -86,9 +87,9 @@ def _gradients(ctx: Context, no_bias: int, d_filters: Any, d_bias: Any, d_x: Any
     return (*made, d_x() if ctx.wants(len(made)) else None)
 
 
-def _sum_over_pictures(dy: Any) -> Any:
+def _sum_over_pictures(xp: Any, dy: Any) -> Any:
     """The gradient of a bias: the sum of `dy` (N, M, ...) over all but the channels."""
-    return dy.sum(axis=(0, *range(2, dy.ndim)))
+    return totals(xp, dy.reshape(*dy.shape[:2], math.prod(dy.shape[2:]))).sum(axis=0)
 
 
 @kernel("Conv", "Conv1D", "Conv2D", "Conv3D")
@@ -124,7 +125,7 @@ def conv_gradient(
         ctx,
         no_bias,
         channels_last(xp, d_filters, order),
-        _sum_over_pictures(dy),
+        _sum_over_pictures(xp, dy),
         lambda: _as_upstream_lays(
             xp, channels_last(xp, _correlate.correlate_data(xp, dy, filters, w, group), order), order
         ),
@@ -210,7 +211,7 @@ def conv_transpose_gradient(
         ctx,
         no_bias,
         channels_last(xp, d_filters, order),
-        _sum_over_pictures(dy),
+        _sum_over_pictures(xp, dy),
         lambda: channels_last(xp, _correlate.correlate(xp, dy, filters, w, group), order),
     )
 

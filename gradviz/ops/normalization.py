@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from gradviz.ops._checks import axis_of, require, require_same_shape
-from gradviz.ops._planes import affine, as_pictures, as_planes, dot, moments, of_channels, through_moments
+from gradviz.ops._planes import affine, as_pictures, as_planes, dot, moments, of_channels, through_moments, totals
 from gradviz.ops.dtypes import expect
 from gradviz.ops.registry import SHOULD_NOT, kernel, operator
 from gradviz.ops.rules import GI, GO, I, O, emit
@@ -117,7 +117,7 @@ def spatial_bn(
         y = planes - batch_mean[:, None]
         batch_var = batch_square_sum / real(count) - batch_mean * batch_mean
     else:
-        batch_mean = planes.sum(axis=2).sum(axis=0) / real(count)
+        batch_mean = totals(xp, planes).sum(axis=0) / real(count)
         y = planes - batch_mean[:, None]
         batch_var = dot(y, y).sum(axis=0) / real(count)
     inverse = 1 / xp.sqrt(batch_var + real(epsilon))
@@ -164,7 +164,7 @@ def spatial_bn_gradient(
     if num_batches > 1:
         dscale, dbias = dscale_sum / real(num_batches), dbias_sum / real(num_batches)
     else:
-        dscale, dbias = dot(centred, slopes).sum(axis=0) * inverse, slopes.sum(axis=2).sum(axis=0)
+        dscale, dbias = dot(centred, slopes).sum(axis=0) * inverse, totals(xp, slopes).sum(axis=0)
     share = real(1 / (planes.shape[0] * planes.shape[2]))
     # One pass is spared by leaving `centred` undivided by the deviation.
     dx = through_moments(centred, slopes, scale * inverse, dscale * inverse * share, dbias * share)
@@ -269,7 +269,7 @@ def instance_norm_gradient(
     own_mean, own_inverse = moments(xp, planes, epsilon) if inverse is None else (None, None)
     mean, inverse = own_mean if mean is None else mean, own_inverse if inverse is None else inverse
     normal = affine(planes, inverse, -mean * inverse)
-    dscale, dbias = dot(normal, slopes), slopes.sum(axis=2)
+    dscale, dbias = dot(normal, slopes), totals(xp, slopes)
     share = x.dtype.type(1 / max(1, planes.shape[2]))
     dx = through_moments(normal, slopes, scale * inverse, dscale * share, dbias * share)
     return as_pictures(xp, dx, x, order), dscale.sum(axis=0), dbias.sum(axis=0)
@@ -404,7 +404,7 @@ def group_norm_gradient(
     planes, slopes = as_planes(x, order), as_planes(dy, order)
     of_channels(planes, gamma, beta)
     normal = affine(_groups(planes, group), inverse, -mean * inverse)
-    dgamma, dbeta = dot(normal.reshape(planes.shape), slopes), slopes.sum(axis=2)
+    dgamma, dbeta = dot(normal.reshape(planes.shape), slopes), totals(xp, slopes)
     share = x.dtype.type(1 / max(1, normal.shape[2]))
     shape = (x.shape[0], group, gamma.size // group)
     along, sums = ((gamma * each).reshape(shape).sum(axis=2) * share for each in (dgamma, dbeta))
@@ -523,7 +523,7 @@ def affine_channel_gradient(xp: Any, dy: Any, *inputs: Any, order: str = "NCHW",
         return dx
     require(len(inputs) == 2, "is_learnable needs X as an input")
     require_same_shape(inputs[0], dy)
-    return dx, dot(as_planes(inputs[0], order), slopes).sum(axis=0), slopes.sum(axis=2).sum(axis=0)
+    return dx, dot(as_planes(inputs[0], order), slopes).sum(axis=0), totals(xp, slopes).sum(axis=0)
 
 
 @kernel("ChannelStats")
@@ -531,7 +531,7 @@ def channel_stats(xp: Any, x: Any, *, order: str = "NCHW") -> Any:
     """Sums of each channel's elements and of their squares."""
     expect("float32", x)
     planes = as_planes(x, order)
-    return planes.sum(axis=2).sum(axis=0), dot(planes, planes).sum(axis=0)
+    return totals(xp, planes).sum(axis=0), dot(planes, planes).sum(axis=0)
 
 
 @kernel("ChannelBackpropStats")
@@ -540,7 +540,7 @@ def channel_backprop_stats(xp: Any, x: Any, mean: Any, inverse: Any, dy: Any) ->
     require_same_shape(x, dy)
     planes, slopes = as_planes(x, "NCHW"), as_planes(dy, "NCHW")
     of_channels(planes, mean, inverse)
-    dbias = slopes.sum(axis=2).sum(axis=0)
+    dbias = totals(xp, slopes).sum(axis=0)
     return (dot(planes, slopes).sum(axis=0) - mean * dbias) * inverse, dbias
 
 
