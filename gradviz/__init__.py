@@ -65,6 +65,7 @@ def __getattr__(name: str) -> Any:
     else:
         raise AttributeError(f"module 'gradviz' has no attribute {name!r}")
     globals()[name] = value
+    import_module("gradviz.render.notebook").install()  # classes that were loaded just now show themselves in notebooks
     return value
 
 

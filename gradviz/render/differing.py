@@ -152,6 +152,20 @@ class Diff:
 
         return draw(self.dot(**looks), "svg").decode("utf-8")
 
+    def _repr_html_(self) -> str:
+        from gradviz.render.escape import markup
+        from gradviz.render.notebook import picture
+
+        lines = "\n".join(map(markup, self.text().splitlines()))
+        drawn = picture(self)
+        shown = f'<div style="max-height: 40em; overflow: auto; background: #fff">{drawn}</div>' if drawn else ""
+        return f'<div class="gradviz"><pre>{lines}</pre>{shown}</div>'
+
+    def _repr_svg_(self) -> str | None:
+        from gradviz.render.notebook import picture
+
+        return picture(self)
+
     def save(self, path: str | Path, **options: Any) -> Exported:
         """Write the differences to a file; its suffix says which format. See `gradviz.render.difftext.save`.
 
