@@ -256,10 +256,16 @@ def scatter(xp: Any, columns: Any, w: Windows) -> Any:
         An array (..., *size).
     """
     rank = len(w.kernel)
-    whole = xp.zeros((*columns.shape[: columns.ndim - 2 * rank], *w.extent), columns.dtype)
+    # Where nothing is to be cut off, what the windows do not reach is there from the start.
+    inside = not any(w.head) and all(e <= n for e, n in zip(w.extent, w.size, strict=True))
+    shape = (*columns.shape[: columns.ndim - 2 * rank], *(w.size if inside else w.extent))
+    whole = xp.zeros(shape, columns.dtype)
     for at, where in w.offsets():
-        whole[(..., *where)] += columns[(..., *at, *(slice(None),) * rank)]
-    return unpadded(xp, whole, w)
+        if all(i * d < s for i, d, s in zip(at, w.dilation, w.stride, strict=True)):  # nothing has been there
+            whole[(..., *where)] = columns[(..., *at, *(slice(None),) * rank)]
+        else:
+            whole[(..., *where)] += columns[(..., *at, *(slice(None),) * rank)]
+    return whole if inside else unpadded(xp, whole, w)
 
 
 def unpadded(xp: Any, reached: Any, w: Windows) -> Any:
@@ -302,7 +308,10 @@ def spread(xp: Any, values: Any, w: Windows) -> Any:
     for axis in range(len(w.kernel)):
         at = values.ndim - len(w.kernel) + axis
         shape = (*values.shape[:at], w.extent[axis], *values.shape[at + 1 :])
-        values = spread_along(itertools.repeat(values), w, axis, xp.zeros(shape, values.dtype))
+        if w.out[axis] == w.dilation[axis] == 1:  # a single window: all its elements get the same
+            values = xp.repeat(values, w.extent[axis], axis=at)
+        else:
+            values = spread_along(itertools.repeat(values), w, axis, xp.zeros(shape, values.dtype))
     return unpadded(xp, values, w)
 
 
