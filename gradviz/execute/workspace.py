@@ -145,11 +145,7 @@ class Workspace:
         if output is None:
             self._hidden.append(written)
             return
-        values = self._rounds[-1].values
-        if blob in values:
-            values[blob][version] = value
-        else:
-            values[blob] = {version: value}
+        self._rounds[-1].values.setdefault(blob, {})[version] = value
         if self.backend.is_array(value):
             self._writes.append(written)
 
