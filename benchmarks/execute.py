@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib.metadata
 import importlib.util
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -35,6 +37,16 @@ FAR = 0.1
 """How far gradients may be apart, relative to their norm: rounding grows through 50 normalised layers."""
 
 HEAD = "net,batch,gradviz (ms),PyTorch (ms),time,processor time,gradviz (MB),PyTorch (MB),memory"
+
+
+HOW = (
+    "Forward and backward of a net, without an update of its parameters: one Plan run over and over with the loss and",
+    "the parameters' gradients kept, beside the same step in PyTorch on the CPU. Both sides are processes of their own",
+    "that take turns, a few steps at a time, with garbage collection off; the fastest step of each counts. *Time* and",
+    "*processor time* are gradviz's over PyTorch's. Memory is the most that a process held, less what it held once its",
+    "libraries were loaded. Before the figures count, loss and gradients of both are compared (not for SqueezeNet,",
+    "which drops units at random).",
+)
 
 
 def missing_peer() -> str | None:
@@ -223,6 +235,20 @@ def table(seconds: float, threads: int = 2, keys: tuple[str, ...] = tuple(CASES)
     for key in keys:
         lines.append(_line(_cells(CASES[key], measure(key, seconds, threads))))
         print(lines[-1], file=sys.stderr)
+    return lines
+
+
+def section(seconds: float) -> list[str]:
+    """The section of RESULTS.md; where PyTorch is missing it says so, and nothing else."""
+    missing = missing_peer()
+    if missing:
+        return ["## Training steps", "", missing]
+    versions = (
+        f"NumPy {np.__version__}, PyTorch {importlib.metadata.version('torch')}, Python {platform.python_version()}"
+    )
+    lines = ["## Training steps", "", f"{versions}, {platform.machine()}, {os.cpu_count()} processors.", "", *HOW]
+    for threads in (2, 1):
+        lines += ["", f"### {threads} thread{'s' if threads > 1 else ''} each", "", *table(seconds, threads)]
     return lines
 
 
