@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from gradviz.proto import DeviceOption, NetDef
-from gradviz.proto.arguments import arg
+from gradviz.proto.arguments import arg, copying
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -102,14 +102,16 @@ class NetBuilder:
         where = device if device is not None else self._device
         if where is not None:
             op.device_option.CopyFrom(DeviceOption(device_type=where) if isinstance(where, int) else where)
-        op.arg.extend(_arg(key, value) for key, value in args.items())
+        with copying():
+            op.arg.extend(_arg(key, value) for key, value in args.items())
         return outputs if isinstance(outputs, str) else list(outputs)
 
     @property
     def net(self) -> NetDef:
         """The net as it is now; a copy, so that more operators can be added."""
         net = NetDef()
-        net.CopyFrom(self._net)
+        with copying():
+            net.CopyFrom(self._net)
         net.external_input.extend(dict.fromkeys([*self._inputs, *_read_from_outside(self._net.op)]))
         net.external_output.extend(_left_over(self._net.op) if self._outputs is None else self._outputs)
         return net

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from google.protobuf import text_format
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
 from gradviz.errors import LoadError
 from gradviz.nets.contents import Contents
@@ -67,11 +67,13 @@ def read(text: str, name: str, progress: Progress | None = None) -> Contents:
 def _parse(text: str, kind: type[M]) -> M | text_format.ParseError:
     """Parse text, or say why not; whatever the text, only a ParseError comes out."""
     try:
-        return text_format.Parse(text, kind())
+        message = text_format.Parse(text, kind())
+        kind.FromString(message.SerializeToString())  # deeper than this reads, nothing could be copied
+        return message
     except text_format.ParseError as error:
         return error
-    except RecursionError:
-        return text_format.ParseError("messages are nested too deeply", 1, 1)
+    except (RecursionError, DecodeError):
+        return text_format.ParseError("nets are nested too deeply: protobuf, and so Caffe2, reads 100 levels", 1, 1)
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         return text_format.ParseError(str(error).splitlines()[0] if str(error) else "cannot be read", 1, 1)
 

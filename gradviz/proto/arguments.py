@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
+from google.protobuf.message import DecodeError
+
+from gradviz.errors import GradvizError
 from gradviz.proto.caffe2 import Argument, NetDef, TensorProto
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def arg(name: str, value: Any) -> Argument:
@@ -17,8 +24,24 @@ def arg(name: str, value: Any) -> Argument:
 
     Raises:
         TypeError: no field holds such a value.
+        GradvizError: nets are nested so deeply that protobuf can't copy them.
     """
     made = Argument(name=name)
+    with copying():
+        _fill(made, value)
+    return made
+
+
+@contextmanager
+def copying() -> Iterator[None]:
+    """Inside, copies of messages that are nested so deeply that protobuf can't read them are refused in our words."""
+    try:
+        yield
+    except DecodeError as error:
+        raise GradvizError("nets are nested too deeply: protobuf reads 100 levels, about 33 nets") from error
+
+
+def _fill(made: Argument, value: Any) -> None:
     if isinstance(value, bool | int):
         made.i = int(value)
     elif isinstance(value, float):
@@ -31,7 +54,6 @@ def arg(name: str, value: Any) -> Argument:
         made.t.CopyFrom(value)
     else:
         _fill_plural(made, list(value))
-    return made
 
 
 def _fill_plural(made: Argument, values: list[Any]) -> None:

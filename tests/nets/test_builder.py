@@ -1,5 +1,8 @@
 """The builder says operators as they are, and works out what the net reads and gives."""
 
+import pytest
+
+from gradviz.errors import GradvizError
 from gradviz.nets import NetBuilder
 from gradviz.proto import DeviceOption
 
@@ -53,3 +56,13 @@ def test_the_net_is_a_copy():
     net.add("Relu", "y", "z")
     assert (len(before.op), len(net.net.op)) == (1, 2)
     assert list(net.net.external_output) == ["z"]
+
+
+def test_nets_nested_deeper_than_protobuf_reads_are_refused():
+    inner = NetBuilder("inner")
+    inner.add("Relu", "x", "y")
+    with pytest.raises(GradvizError, match="nested too deeply"):
+        for _ in range(60):
+            outer = NetBuilder("outer")
+            outer.add("If", "c", "y", then_net=inner)
+            inner = outer

@@ -286,3 +286,23 @@ def test_an_archive_of_a_kind_that_is_not_known(tmp_path):
     entry = archive.index(b"PK\x01\x02")
     archive[entry + 6] = 127  # the version that is needed to unpack it
     assert "is a zip archive" in refused(tmp_path, bytes(archive))
+
+
+def nested_text(depth):
+    text = 'op { type: "Relu" input: "x" output: "y" }'
+    for _ in range(depth):
+        text = f'op {{ type: "If" input: "c" output: "y" arg {{ name: "then_net" n {{ {text} }} }} }}'
+    return text
+
+
+@pytest.mark.parametrize("depth", [34, 50, 100, 400])
+def test_text_that_is_nested_deeper_than_protobuf_reads(tmp_path, depth):
+    message = refused(tmp_path, nested_text(depth).encode())
+    assert "nested too deeply" in message or "is cut short" in message
+
+
+@pytest.mark.parametrize("depth", [1, 20, 33])
+def test_text_that_is_nested_as_deep_as_protobuf_reads(tmp_path, depth):
+    path = tmp_path / "deep.pbtxt"
+    path.write_text(nested_text(depth))
+    assert len(load(path).net.op) == 1
