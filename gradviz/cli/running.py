@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -72,6 +71,8 @@ def run_command(
     if npz is not None:
         _check_folder(Path(npz))
     opened = open_model(model, init, net)
+    if npz is not None:
+        _refuse_opened(opened, Path(npz))
     plan = _planned(opened, () if no_gradients else chosen_ys(opened, ys), told=bool(ys))
     if plan is None:
         return BAD_NEWS
@@ -213,20 +214,22 @@ def _tell_of_bad_values(workspace: Workspace) -> None:
 
 
 def _check_folder(target: Path) -> None:
+    from gradviz.nets.files import refuse_special
+
     if not target.parent.is_dir():
         raise GradvizError(f"{target} cannot be written: there is no folder {target.parent}")
-    if target.is_dir():
-        raise GradvizError(f"{target} is a folder: name a file in it")
+    refuse_special(target)
+
+
+def _refuse_opened(model: Model, target: Path) -> None:
+    for opened in (model.path, model.init_path):
+        if opened is not None and opened.exists() and target.exists() and opened.samefile(target):
+            raise GradvizError(f"{target} is the file that was opened: write to another one")
 
 
 def _save(workspace: Workspace, target: Path) -> None:
-    """Save whole or not at all: into a new file beside the target first."""
-    scratch = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
-    try:
+    from gradviz.nets.files import replacing
+
+    with replacing(target) as scratch:
         workspace.save(scratch)
-        scratch.replace(target)
-    except OSError as error:
-        raise GradvizError(f"{target} cannot be written: {(error.strerror or str(error)).lower()}") from error
-    finally:
-        scratch.unlink(missing_ok=True)
     say(f"wrote {target}")

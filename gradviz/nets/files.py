@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from gradviz.errors import GradvizError, LoadError
 from gradviz.nets.words import count, listed, nearest, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 NET_SUFFIXES = (".pb", ".pbtxt", ".prototxt", ".txt", ".minidb")
 _LARGEST = 2**31 - 1  # bytes of one protobuf message
@@ -63,20 +64,46 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         GradvizError: it cannot be written; a file that stood there is as it was.
     """
+    with replacing(path) as scratch, scratch.open("wb") as out:
+        out.write(data)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Gives a new, empty file beside `path` to fill, which takes its place in the end; nothing is left after a failure.
+
+    Raises:
+        GradvizError: it cannot be written; what stood there is as it was.
+    """
+    refuse_special(path)
     try:
         target = Path(os.path.realpath(path))  # a link stays a link
         scratch = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666
-        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        os.close(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         try:
-            with os.fdopen(descriptor, "wb") as out:
-                out.write(data)
-                out.flush()
-                os.fsync(out.fileno())
+            yield scratch
             scratch.replace(target)
         except BaseException:
             scratch.unlink(missing_ok=True)
             raise
+    except (OSError, ValueError) as error:
+        raise GradvizError(f"{shown(path)} cannot be written: {reason(error)}") from error
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse to write where a folder, a device or a pipe stands: a file that took its place would break it for all.
+
+    Raises:
+        GradvizError: one stands there.
+    """
+    try:
+        if path.is_dir():
+            raise GradvizError(f"{shown(path)} cannot be written: it is a folder, so name a file in it")
+        if path.exists() and not path.is_file():
+            raise GradvizError(f"{shown(path)} cannot be written: it is a device or a pipe, so name a file")
     except (OSError, ValueError) as error:
         raise GradvizError(f"{shown(path)} cannot be written: {reason(error)}") from error
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz.autodiff.trace import Trace
 from gradviz.errors import GradvizError
 from gradviz.nets import as_model
-from gradviz.nets.files import shown, write_atomically
+from gradviz.nets.files import refuse_special, shown, write_atomically
 from gradviz.nets.saving import to_bytes
 from gradviz.render.image import Drawing, NoProgramError, draw, program_for
 from gradviz.render.moment import moment
@@ -132,8 +132,7 @@ def refuse_early(source: Any, target: Path) -> None:
 
 
 def _writable(target: Path) -> None:
-    if target.is_dir():
-        raise GradvizError(f"{shown(target)} is a folder: name a file in it")
+    refuse_special(target)
     if not target.parent.is_dir():
         raise GradvizError(f"{shown(target)} cannot be written: there is no folder {shown(target.parent)}")
     if not os.access(target.parent, os.W_OK):

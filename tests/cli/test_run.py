@@ -1,6 +1,7 @@
 """`gradviz run`."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -124,3 +125,15 @@ def test_samples_bring_their_feeds(gradviz) -> None:
     assert result.exit_code == 0
     assert "feeds of this sample" in result.stderr
     assert "loss" in result.stdout
+
+
+def test_an_npz_never_takes_the_place_of_a_pipe_or_of_the_net(gradviz, mlp, labels, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    before = Path(mlp).read_bytes()
+    for target, why in ((tmp_path / "pipe", "is a device or a pipe"), (mlp, "is the file that was opened")):
+        result = gradviz("run", mlp, "--feed", "x=2x4", "--feed", labels, "--npz", str(target))
+        assert result.exit_code == 2
+        assert why in result.stderr
+        assert result.stdout == ""
+    assert (tmp_path / "pipe").is_fifo()
+    assert Path(mlp).read_bytes() == before
